@@ -1,0 +1,138 @@
+"""The Debian packages that Corral's commands use, and how they get installed.
+
+The table is the only place that names packages. Each serves some *uses*; every
+sub-command states its uses, and only what those need is asked for.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from lab.problem import Problem
+
+
+@dataclass(frozen=True)
+class Package:
+    name: str
+    purpose: str
+    uses: frozenset[str]
+
+
+def _package(name: str, purpose: str, *uses: str) -> Package:
+    return Package(name, purpose, frozenset(uses))
+
+
+TABLE: tuple[Package, ...] = (
+    _package("clang-19", "compiles the kernel", "build", "host-tests"),
+    _package("lld-19", "links the kernel", "build", "host-tests"),
+    _package("llvm-19", "looks into the linked kernel (llvm-objdump, llvm-nm)", "build"),
+    _package("cmake", "describes the builds", "build", "host-tests"),
+    _package("ninja-build", "carries out the builds", "build", "host-tests"),
+    _package("gcc", "compiles static C programs for the guest", "build"),
+    _package("g++", "compiles static C++ programs for the guest", "build"),
+    _package("libc6-dev", "static C library for the guest's programs", "build", "host-tests"),
+    _package("musl-tools", "a second C library for the guest's programs", "build"),
+    _package("libomp-19-dev", "OpenMP program for the guest", "build"),
+    _package("busybox-static", "shell and tools of the guest", "build", "linux"),
+    _package("cpio", "looks into initramfs archives", "build"),
+    _package("qemu-system-x86", "the emulated PC", "qemu"),
+    _package("bochs", "the second emulated PC, with virtual time", "bochs"),
+    _package("bochsbios", "its firmware", "bochs"),
+    _package("vgabios", "its graphics firmware", "bochs"),
+    _package("grub-pc-bin", "the boot loader of images", "image"),
+    _package("grub-common", "grub-mkimage", "image"),
+    _package("xorriso", "writes images", "image"),
+    _package("libgtest-dev", "GoogleTest, for the host's unit tests", "host-tests"),
+    _package("libclang-rt-19-dev", "sanitizers, for the host's unit tests", "host-tests"),
+    _package("relacy-dev", "checks lock-free code, for the host's unit tests", "host-tests"),
+    _package("gdb", "the debugger", "debug"),
+    _package("python3-matplotlib", "draws plots", "plot"),
+)
+
+USES = frozenset(use for package in TABLE for use in package.uses)
+
+
+def needed(uses: Iterable[str]) -> list[Package]:
+    wanted = set(uses)
+    unknown = wanted - USES
+    if unknown:
+        raise ValueError(f"no package serves {sorted(unknown)}")
+    return [package for package in TABLE if package.uses & wanted]
+
+
+def installed(names: Iterable[str]) -> set[str]:
+    """Which of these packages dpkg knows as fully installed."""
+    answer = subprocess.run(
+        ["dpkg-query", "-W", "-f=${db:Status-Status} ${Package}\n", *names],
+        capture_output=True,
+        text=True,
+        check=False,  # unknown names make it exit 1 and still list the others
+    )
+    lines = (line.split(" ", 1) for line in answer.stdout.splitlines())
+    return {name for status, name in lines if status == "installed"}
+
+
+def missing(uses: Iterable[str]) -> list[Package]:
+    wanted = needed(uses)
+    there = installed(package.name for package in wanted)
+    return [package for package in wanted if package.name not in there]
+
+
+def ensure(uses: Iterable[str], *, yes: bool, ask: Callable[[str], str] = input) -> bool:
+    """Installs what `uses` still lack, after asking. True when something was installed."""
+    if shutil.which("dpkg-query") is None or shutil.which("apt-get") is None:
+        names = " ".join(package.name for package in needed(uses))
+        print(
+            "corral: this is no Debian system, so packages are not checked. "
+            f"What Debian calls these is expected: {names}",
+            file=sys.stderr,
+        )
+        return False
+    lacking = missing(uses)
+    if not lacking:
+        return False
+    print("These Debian packages are missing:", file=sys.stderr)
+    for package in lacking:
+        print(f"  {package.name:<22} {package.purpose}", file=sys.stderr)
+    if not (yes or os.environ.get("CI") == "true"):
+        _ask(ask, lacking)
+    _install([package.name for package in lacking])
+    return True
+
+
+def _ask(ask: Callable[[str], str], lacking: list[Package]) -> None:
+    by_hand = "apt-get install " + " ".join(package.name for package in lacking)
+    mend = f"give --yes, or install them yourself: {by_hand}"
+    if not sys.stdin.isatty():
+        raise Problem("there is no terminal to ask at whether to install them", mend)
+    if ask("Install them now? [Y/n] ").strip().lower() not in ("", "y", "yes"):
+        raise Problem("nothing was installed", mend)
+
+
+def _install(names: list[str]) -> None:
+    become: list[str] = []
+    if os.geteuid() != 0:
+        if shutil.which("sudo") is None:
+            raise Problem(
+                "packages are missing, you are not root, and there is no sudo",
+                "as root: apt-get install " + " ".join(names),
+            )
+        become = ["sudo"]
+    environment = [*become, "env", "DEBIAN_FRONTEND=noninteractive"]
+    _apt([*environment, "apt-get", "-q", "update"], "are you online, and is /etc/apt/sources.list right?")
+    _apt(
+        [*environment, "apt-get", "-q", "-y", "install", "--no-install-recommends", *names],
+        "read apt's message above; Corral is made for Debian 12",
+    )
+
+
+def _apt(command: list[str], mend: str) -> None:
+    # apt's own output goes to standard error: standard output is the program's.
+    ended = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=sys.stderr, check=False)
+    if ended.returncode != 0:
+        raise Problem(f"`{' '.join(command)}` failed", mend)
