@@ -1,0 +1,51 @@
+"""What machine to emulate and what to boot on it: the words all emulators share."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab.problem import WRONG_USE, Problem
+
+MAX_CORES_QEMU = 255
+MAX_CORES_BOCHS = 15
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The emulated PC. `seed` asks for a run that repeats instruction by instruction."""
+
+    cores: int = 4
+    memory_mib: int = 512
+    seed: int | None = None
+    wait_for_debugger: bool = False
+
+
+@dataclass(frozen=True)
+class Boot:
+    """Kernel, initramfs and command line; `iso` instead boots that image by its firmware."""
+
+    kernel: Path | None = None
+    initramfs: Path | None = None
+    command_line: str = ""
+    iso: Path | None = None
+
+
+def memory_mib(text: str) -> int:
+    """`512M` or `2G` in MiB."""
+    found = re.fullmatch(r"(\d+)([MG]?)", text.upper())
+    if not found or int(found[1]) == 0:
+        raise Problem(f"--memory {text}: this is no amount of memory", "for example --memory 512M or --memory 2G",
+                      WRONG_USE)
+    amount = int(found[1]) * (1024 if found[2] == "G" else 1)
+    if amount < 16:
+        raise Problem(f"--memory {text}: too little to boot anything", "give at least 32M", WRONG_USE)
+    return amount
+
+
+def check_cores(cores: int, emulator: str) -> None:
+    limit = MAX_CORES_BOCHS if emulator == "bochs" else MAX_CORES_QEMU
+    if not 1 <= cores <= limit:
+        raise Problem(f"--cores {cores}: {emulator} emulates 1 to {limit} cores", f"give --cores 1 to {limit}",
+                      WRONG_USE)

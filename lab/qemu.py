@@ -1,0 +1,98 @@
+"""QEMU's command line for a Corral machine.
+
+No hardware virtualisation is expected: TCG emulates every core in a host thread
+of its own. With a seed all cores take turns in one thread and time counts
+instructions, so that the run repeats (`-icount` refuses several threads).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab.machine import Boot, Machine
+
+PROGRAM = "qemu-system-x86_64"
+GDB_PORT = 1234
+
+
+@dataclass(frozen=True)
+class Wiring:
+    """Where the guest's ports lead on the host.
+
+    serial: a QEMU character device; "mon:stdio" also gives the monitor, and
+    Ctrl-A X leaves. debug_console: file that gets every byte written to 0xE9.
+    qmp: socket for machine control, gdb: QEMU's word for the debugger's door.
+    """
+
+    serial: str = "mon:stdio"
+    debug_console: Path | None = None
+    qmp: Path | None = None
+    gdb: str | None = None
+    display: str = "none"
+
+
+def has_virtualisation(cpuinfo: str) -> bool:
+    """Whether the host's processor offers it (Intel: vmx, AMD: svm)."""
+    return re.search(r"^flags\s*:.*\b(vmx|svm)\b", cpuinfo, re.MULTILINE) is not None
+
+
+def usable_kvm() -> bool:
+    try:
+        with open("/dev/kvm", "r+b"):
+            return has_virtualisation(Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace"))
+    except OSError:
+        return False
+
+
+def acceleration(machine: Machine, *, kvm: bool) -> list[str]:
+    if machine.seed is not None:
+        return [
+            "-accel", "tcg,thread=single",
+            "-icount", "shift=0,sleep=off",
+            "-rtc", "base=2024-01-01,clock=vm",
+            "-seed", str(machine.seed),
+            "-cpu", "max",
+        ]
+    if kvm:
+        return ["-accel", "kvm", "-cpu", "host"]
+    return ["-accel", "tcg,thread=multi", "-cpu", "max"]
+
+
+def _escaped(path: Path) -> str:
+    """QEMU separates options by commas and doubles those that are meant."""
+    return str(path).replace(",", ",,")
+
+
+def command(machine: Machine, boot: Boot, wiring: Wiring, *, kvm: bool = False) -> list[str]:
+    line = [
+        PROGRAM, "-nodefaults", "-machine", "q35",
+        *acceleration(machine, kvm=kvm),
+        "-smp", str(machine.cores),
+        "-m", f"{machine.memory_mib}M",
+        "-vga", "std",
+        "-display", wiring.display,
+        "-serial", wiring.serial,
+        "-no-reboot",
+    ]
+    if not wiring.serial.startswith("mon:"):
+        line += ["-monitor", "none"]
+    if boot.iso is not None:
+        line += ["-cdrom", str(boot.iso), "-boot", "d"]
+    if boot.kernel is not None:
+        line += ["-kernel", str(boot.kernel), "-append", boot.command_line]
+    if boot.initramfs is not None:
+        line += ["-initrd", str(boot.initramfs)]
+    if wiring.debug_console is not None:
+        line += [
+            "-chardev", f"file,id=debugconsole,path={_escaped(wiring.debug_console)}",
+            "-device", "isa-debugcon,iobase=0xe9,chardev=debugconsole",
+        ]
+    if wiring.qmp is not None:
+        line += ["-qmp", f"unix:{_escaped(wiring.qmp)},server=on,wait=off"]
+    if machine.wait_for_debugger:
+        line += ["-S", "-gdb", wiring.gdb or f"tcp:127.0.0.1:{GDB_PORT}"]
+    elif wiring.gdb is not None:
+        line += ["-gdb", wiring.gdb]
+    return line

@@ -1,0 +1,35 @@
+"""What a guest said about its own end, on the debug console (port 0xE9).
+
+The kernel writes `corral: exit status N` when the first process has ended, and
+`corral: panic REASON` when it gave up itself. An emulator that ends without
+either line lost its guest: a triple fault, or a power-off by another hand.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from lab.problem import GUEST_BROKE
+
+# Bochs mixes its own messages into the same stream, hence no anchor at the line's start.
+EXIT_STATUS = re.compile(r"corral: exit status (\d+)")
+PANIC = re.compile(r"corral: panic:?\s*([^\r\n]*)")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    status: int
+    message: str = ""
+
+
+def of(debug_console: str) -> Verdict:
+    """A panic counts more than a status; the last status counts."""
+    if found := PANIC.search(debug_console):
+        return Verdict(GUEST_BROKE, f"the kernel panicked: {found[1].strip()}")
+    if statuses := EXIT_STATUS.findall(debug_console):
+        return Verdict(int(statuses[-1]))
+    return Verdict(
+        GUEST_BROKE,
+        "the guest ended without an exit status: it was reset (triple fault), or the emulator was left",
+    )
