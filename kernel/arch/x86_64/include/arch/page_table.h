@@ -1,0 +1,93 @@
+// A tree of translation tables (x86-64: four levels, 4 KiB leaves for users). Knows entries, not policies: who may
+// map what where is vm/'s business. Not synchronised: AddressSpace's lock protects all changes; lookup() may run
+// without it (a table page is freed only after every core that may walk it has answered; see vm/address_space.h).
+#pragma once
+
+#include "lib/result.h"
+#include "lib/types.h"
+
+namespace corral::arch {
+
+struct Rights {
+  bool write = false;
+  bool execute = false;
+  bool user = false;
+  bool device = false;  // uncached
+  bool operator==(const Rights&) const = default;
+};
+
+struct Translation {
+  PhysicalAddress frame;
+  Rights rights;
+};
+
+inline constexpr u64 user_space_end = 0x0000'7fff'ffff'f000;   // first address that no user mapping reaches
+inline constexpr u64 direct_map_base = 0xffff'8000'0000'0000;  // all physical memory, not executable
+inline constexpr u64 kernel_area_base = 0xffff'c000'0000'0000; // stacks with guard pages, device windows
+inline constexpr u64 kernel_area_end = 0xffff'd000'0000'0000;
+inline constexpr u64 kernel_image_base = 0xffff'ffff'8000'0000;
+
+// Kernel address of physical memory.
+template <class T = u8>
+[[nodiscard]] T* direct(PhysicalAddress address) {
+  return reinterpret_cast<T*>(direct_map_base + address.value);
+}
+[[nodiscard]] inline PhysicalAddress physical_of_direct(const void* pointer) {
+  return {reinterpret_cast<u64>(pointer) - direct_map_base};
+}
+
+class PageTable {
+ public:
+  // An empty user half under the shared kernel half. enomem.
+  static Result<PageTable> create();
+  PageTable() = default;
+  explicit PageTable(PhysicalAddress root) : root_{root} {}
+  [[nodiscard]] PhysicalAddress root() const { return root_; }
+
+  // Maps one page; table pages are allocated as needed (enomem: nothing changed). Replaces what was there.
+  Result<void> map(VirtualAddress page, PhysicalAddress frame, Rights rights);
+  // Takes one page out and returns what it was; nothing → false. Does not flush any TLB.
+  bool unmap(VirtualAddress page, Translation& was);
+  // Changes the rights of one mapped page; false when nothing is mapped there.
+  bool protect(VirtualAddress page, Rights rights);
+  // Safe without the lock. False when nothing is mapped.
+  [[nodiscard]] bool lookup(VirtualAddress page, Translation& found) const;
+  // Calls visit(page, translation) for every mapped user page in [from, to), skipping empty tables quickly.
+  // The visitor may change or remove the entry that it is given.
+  using Visitor = void (*)(void* context, VirtualAddress page, const Translation& translation);
+  void for_each(VirtualAddress from, VirtualAddress to, Visitor visit, void* context) const;
+  // Takes the table pages of the user half out of the tree, without looking at leaves, and gives them to
+  // `release(context, frame)`. No core may have this table loaded.
+  void destroy(void (*release)(void* context, PhysicalAddress table), void* context);
+  // Number of table pages below the root (for accounting).
+  [[nodiscard]] u64 table_pages() const;
+
+ private:
+  PhysicalAddress root_{};
+};
+
+// ---- the calling core's translation state ----------------------------------------------------------------------
+// Loads `table`. `asid` is this core's address-space id for it (0 when the processor has none); `keep` says that the
+// entries of that id in the TLB are still right.
+void load_page_table(const PageTable& table, u16 asid, bool keep);
+void load_kernel_page_table();  // no user half at all
+[[nodiscard]] u16 asid_count(); // how many address-space ids a core has; 1: none
+void flush_page(VirtualAddress page);  // in the loaded address space, this core only
+void flush_user_all();                 // the loaded address space, this core only
+void flush_asid(u16 asid);             // an id that is not loaded, this core only
+
+// Maps a device's registers, uncached, not executable; never unmapped. Boot context or with the kernel-map lock inside.
+Result<volatile u8*> map_device(PhysicalAddress address, u64 size);
+// A kernel stack of `pages` pages with an unmapped guard page below; returns its top. enomem.
+Result<VirtualAddress> map_kernel_stack(u32 pages);
+// Gives the guard page's owner: true when `address` lies in a guard page of a stack made above.
+[[nodiscard]] bool is_stack_guard(VirtualAddress address);
+
+// Walks all kernel mappings: number of pages that are writable and executable (must be 0), and of those that users
+// can reach (must be 0).
+struct KernelMapAudit {
+  u64 pages, writable_executable, user_accessible;
+};
+[[nodiscard]] KernelMapAudit audit_kernel_map();
+
+}  // namespace corral::arch

@@ -1,0 +1,76 @@
+// The processor as every room sees it: interrupts on and off, waiting, its own core pointer, its cycle counter.
+// Contract: the same names in every arch/<name>/include/arch/processor.h.
+#pragma once
+
+#include "lib/types.h"
+
+namespace corral {
+class Core;
+}
+
+namespace corral::arch {
+
+// Interrupts of the calling core. The kernel runs with them off; halt() is the one place that lets them in.
+inline void disable_interrupts() { asm volatile("cli" ::: "memory"); }
+inline void enable_interrupts() { asm volatile("sti" ::: "memory"); }
+[[nodiscard]] inline bool interrupts_enabled() {
+  u64 flags;
+  asm volatile("pushfq; popq %0" : "=r"(flags)::"memory");
+  return (flags & 0x200) != 0;
+}
+
+// In every spin loop: gives way to the other hardware thread, and under emulation to the other cores.
+inline void pause() { asm volatile("pause" ::: "memory"); }
+
+// Sleeps until an interrupt has been handled. Call with interrupts off after checking that there is no work;
+// an interrupt that came in between ends it at once (STI holds interrupts back for one instruction).
+inline void halt() { asm volatile("sti; hlt; cli" ::: "memory"); }
+[[noreturn]] inline void halt_forever() {
+  for (;;) asm volatile("cli; hlt" ::: "memory");
+}
+
+// The calling core's object (GS base + 0); valid from set_current_core on. Never null after start-up.
+[[nodiscard]] inline Core& current_core() {
+  Core* core;
+  asm("movq %%gs:0, %0" : "=r"(core));
+  return *core;
+}
+
+// The time-stamp counter.
+[[nodiscard]] inline u64 cycle_counter() {
+  u32 low;
+  u32 high;
+  asm volatile("rdtsc" : "=a"(low), "=d"(high));
+  return (u64{high} << 32) | low;
+}
+
+// A random word of the processor. False when it has no such instruction or the instruction failed.
+[[nodiscard]] bool hardware_random(u64& value);
+
+// ---- facts found at start-up (CPUID) ---------------------------------------------------------------------------
+struct Features {
+  bool nx, smep, smap, umip, pcid, invpcid, huge_1g, xsave, xsaveopt, rdrand, x2apic, invariant_tsc, tsc_deadline,
+      fsgsbase, hypervisor;
+  u32 xsave_size;       // bytes of the floating-point area with everything enabled
+  u64 xsave_components; // XCR0
+  char vendor[13];
+  char brand[49];
+  char hypervisor_name[13];  // "TCGTCGTCGTCG" under QEMU without hardware virtualisation; empty on bare metal
+  u32 family, model, stepping;
+};
+[[nodiscard]] const Features& features();
+
+// Room for what the entry code needs of a core: GS base points here while the core is in the kernel.
+struct alignas(64) CoreArea {
+  Core* core = nullptr;            // offset 0: current_core()
+  u64 entry_stack = 0;             // offset 8: end of the current thread's TrapFrame
+  u64 kernel_stack = 0;            // offset 16: top of this core's kernel stack
+  u64 scratch = 0;                 // offset 24: user stack pointer during SYSCALL entry
+  void* descriptors = nullptr;     // GDT, TSS and emergency stacks, owned by arch/descriptors.cpp
+};
+
+// Sets up the calling core's processor: descriptor tables, traps, control registers (NX, SMEP, SMAP, UMIP, WP,
+// FSGSBASE off for users, OSXSAVE), SYSCALL, GS base. `kernel_stack` is the top of its guarded stack.
+void initialise_processor(Core& core, CoreArea& area, VirtualAddress kernel_stack);
+
+}  // namespace corral::arch

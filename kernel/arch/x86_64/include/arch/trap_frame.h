@@ -1,0 +1,50 @@
+// What the processor and the entry code save of a thread when it enters the kernel (x86-64).
+//
+// Contract: every architecture has a TrapFrame with these accessors. The entry code writes it straight into the
+// Thread (the kernel-entry stack pointer of a core is the end of the current thread's frame), so a thread that
+// blocks leaves nothing on the core's kernel stack.
+// Source: Intel SDM vol. 3, 6.14 (interrupt stack frame in 64-bit mode); System V ABI AMD64, A.2 (system calls).
+#pragma once
+
+#include <cstddef>
+
+#include "lib/types.h"
+
+namespace corral::arch {
+
+struct alignas(16) TrapFrame {
+  u64 r15, r14, r13, r12, r11, r10, r9, r8;
+  u64 rbp, rdi, rsi, rdx, rcx, rbx, rax;
+  u64 vector;      // exception or interrupt number; system_call_vector for SYSCALL
+  u64 error_code;  // the processor's error code; for a system call its number (Linux: orig_rax)
+  u64 rip, cs, rflags, rsp, ss;
+
+  static constexpr u64 system_call_vector = 256;
+
+  [[nodiscard]] bool from_user() const { return (cs & 3) == 3; }
+  [[nodiscard]] bool is_system_call() const { return vector == system_call_vector; }
+  [[nodiscard]] u64 system_call_number() const { return error_code; }
+  // Argument 0 … 5 of a system call.
+  [[nodiscard]] u64 argument(unsigned index) const {
+    switch (index) {
+      case 0: return rdi;
+      case 1: return rsi;
+      case 2: return rdx;
+      case 3: return r10;
+      case 4: return r8;
+      default: return r9;
+    }
+  }
+  void set_result(i64 value) { rax = static_cast<u64>(value); }
+  [[nodiscard]] VirtualAddress program_counter() const { return {rip}; }
+  [[nodiscard]] VirtualAddress stack_pointer() const { return {rsp}; }
+  void set_program_counter(VirtualAddress address) { rip = address.value; }
+  void set_stack_pointer(VirtualAddress address) { rsp = address.value; }
+  // Makes this the frame of a thread that starts at `entry` in user mode with `stack`, everything else zero.
+  void start_user(VirtualAddress entry, VirtualAddress stack);
+  // Steps back so that the system-call instruction is executed again (its number is put back).
+  void rewind_system_call();
+};
+static_assert(sizeof(TrapFrame) == 22 * 8 && offsetof(TrapFrame, rip) == 17 * 8);
+
+}  // namespace corral::arch

@@ -1,0 +1,109 @@
+// A core: a device with a mailbox, a timer queue and published numbers (paper 000, section 3.2; paper 004, section 2).
+//
+// Fields are grouped by who may touch them: only the core itself ("own"), any core ("shared", atomics), or the
+// bootstrap core while it starts this one ("boot"). The kernel runs with interrupts off, so "own" needs no lock.
+#pragma once
+
+#include "arch/processor.h"
+#include "core/mailbox.h"
+#include "core/outbox.h"
+#include "core/timer_queue.h"
+#include "device/clock.h"
+#include "device/device.h"
+#include "lib/core_set.h"
+
+namespace corral {
+
+// BOOTSTRAP implies ONLINE. ERROR: refused by the firmware tables, or did not answer its start-up.
+enum class CoreState : u8 { bootstrap, online, offline, error };
+[[nodiscard]] const char* name_of(CoreState state);
+
+class Scheduler;
+class Executive;
+
+class Core final : public Device {
+ public:
+  static constexpr DeviceClass device_class_object{"core"};
+  static constexpr u32 mailbox_capacity = 256;
+
+  Core(CoreId id, u32 hardware_id, u32 firmware_id, CoreState state)
+      : Device{device_class_object}, id_{id}, hardware_id_{hardware_id}, firmware_id_{firmware_id}, state_{state} {}
+
+  [[nodiscard]] CoreId id() const { return id_; }
+  [[nodiscard]] u32 hardware_id() const { return hardware_id_; }  // local APIC id
+  [[nodiscard]] u32 firmware_id() const { return firmware_id_; }  // ACPI processor id
+  [[nodiscard]] CoreState state() const { return state_.load(Order::acquire); }
+  void set_state(CoreState state) { state_.store(state, Order::release); }
+  [[nodiscard]] bool running() const { return state() == CoreState::bootstrap || state() == CoreState::online; }
+  size_t describe(char* to, size_t size) const override;
+
+  // ---- sending to this core: any core ------------------------------------------------------------------------
+  // Puts the message into the mailbox and interrupts the core unless an interrupt is on its way already or
+  // `urgent` is false and the core is not asleep. False: the mailbox is full; use Outbox (core/outbox.h).
+  [[nodiscard]] bool post(const Message& message, bool urgent);
+
+  // ---- own ---------------------------------------------------------------------------------------------------
+  // Handles all messages waiting. Interrupts off, at a point where the current step is finished.
+  void drain_mailbox();
+  // Sleeps until there is something to do: stops the tick, arms the timer for the first of timers(), halts. Returns
+  // after at least one interrupt or message.
+  void sleep();
+  [[nodiscard]] TimerQueue& timers() { return timers_; }
+  [[nodiscard]] Outbox& outbox() { return outbox_; }
+  [[nodiscard]] CoreTimer* timer() { return timer_; }
+  void set_timer(CoreTimer& timer) { timer_ = &timer; }
+  // Arms the hardware for the earlier of `when` (end of the running thread's slice) and the first timer.
+  void arm_timer(Instant when);
+  [[nodiscard]] arch::CoreArea& area() { return area_; }
+
+  Scheduler* scheduler = nullptr;  // set before the core is online
+  Executive* executive = nullptr;  // set before the core is online
+
+  // ---- counters: written by the core itself (or the sender where it says so), read by anyone --------------------
+  struct Counters {
+    Atomic<u64> messages_taken{0};
+    Atomic<u64> message_interrupts_taken{0};
+    Atomic<u64> message_interrupts_sent{0};  // by this core
+    Atomic<u64> messages_sent{0};            // by this core
+    Atomic<u64> mailbox_full{0};             // posts by this core that found another's mailbox full
+    Atomic<u64> timer_interrupts{0};
+    Atomic<u64> idle_entries{0};
+    Atomic<u64> translation_drops{0};  // drop_translations messages handled here
+  };
+  alignas(cache_line) Counters counters;
+
+ private:
+  arch::CoreArea area_;  // own; entry code
+  const CoreId id_;
+  const u32 hardware_id_;
+  const u32 firmware_id_;
+  Atomic<CoreState> state_;  // boot
+
+  TimerQueue timers_;            // own
+  Outbox outbox_;                // own
+  CoreTimer* timer_ = nullptr;   // own
+  Instant armed_ = never;        // own: what the hardware timer is set to
+
+  alignas(cache_line) Atomic<u32> interrupt_pending_{0};  // shared: a message interrupt is on its way
+  alignas(cache_line) Atomic<u32> asleep_{0};             // shared: the core is in sleep()
+  Mailbox<mailbox_capacity> mailbox_;                     // shared
+};
+
+// Handlers of message types, one for each, set at start-up by the room that knows the type. Runs on the receiving
+// core, interrupts off, must not wait.
+using MessageHandler = void (*)(Core& core, const Message& message);
+void set_message_handler(MessageType type, MessageHandler handler);
+
+namespace cores {
+// Boot context, in order of discovery; the bootstrap core must be the first. enomem.
+Result<Core*> add(u32 hardware_id, u32 firmware_id, CoreState state);
+[[nodiscard]] u32 count();            // all that were detected, of every state
+[[nodiscard]] Core& get(CoreId id);   // id < count()
+[[nodiscard]] CoreSet online();       // cores that run threads
+void mark_online(Core& core);
+[[nodiscard]] u32 online_count();
+}  // namespace cores
+
+[[nodiscard]] inline Core& this_core() { return arch::current_core(); }
+
+}  // namespace corral

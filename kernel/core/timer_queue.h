@@ -1,0 +1,39 @@
+// What is to happen on this core at an instant. One queue for each core, touched only by that core: no lock.
+#pragma once
+
+#include "lib/red_black_tree.h"
+#include "lib/types.h"
+
+namespace corral {
+
+// One thing to happen once; lives in what it is about.
+class TimerEvent {
+ public:
+  using Action = void (*)(TimerEvent& event);
+  explicit TimerEvent(Action action) : action_{action} {}
+  [[nodiscard]] bool pending() const { return link_.linked(); }
+  [[nodiscard]] Instant when() const { return when_; }
+
+ private:
+  friend class TimerQueue;
+  TreeLink link_;
+  Instant when_ = never;
+  Action action_;
+};
+
+class TimerQueue {
+ public:
+  void add(TimerEvent& event, Instant when);
+  void cancel(TimerEvent& event);  // nothing if not pending
+  [[nodiscard]] Instant first() const;
+  // Runs the actions of all events up to `now`, earliest first; each is no longer pending when its action runs.
+  void run_until(Instant now);
+
+ private:
+  struct Earlier {
+    bool operator()(const TimerEvent& a, const TimerEvent& b) const { return a.when_ < b.when_; }
+  };
+  RedBlackTree<TimerEvent, &TimerEvent::link_, Earlier> events_;
+};
+
+}  // namespace corral

@@ -1,0 +1,43 @@
+// Time. One clock for the machine (nanoseconds since boot, the same on every core, never going back), and one
+// timer for each core that interrupts it at an instant.
+#pragma once
+
+#include "device/device.h"
+#include "lib/types.h"
+
+namespace corral {
+
+// A free-running counter that all cores can read.
+class ClockSource : public Device {
+ public:
+  static constexpr DeviceClass device_class_object{"clock"};
+  ClockSource() : Device{device_class_object} {}
+  [[nodiscard]] virtual u64 read() const = 0;       // any core, any context
+  [[nodiscard]] virtual u64 frequency() const = 0;  // Hz
+  [[nodiscard]] virtual u32 bits() const = 0;       // width: the counter wraps after 2^bits
+};
+
+// The calling core's own interrupt timer: one-shot.
+class CoreTimer : public Device {
+ public:
+  static constexpr DeviceClass device_class_object{"core-timer"};
+  CoreTimer() : Device{device_class_object} {}
+  virtual void arm(Duration from_now) = 0;  // vector_timer after that time (at least 1 µs); own core only
+  virtual void disarm() = 0;                // own core only
+  [[nodiscard]] virtual u64 frequency() const = 0;  // as calibrated, Hz
+};
+
+namespace clock {
+// Now. Any core, any context.
+[[nodiscard]] Instant now();
+// Busy wait for start-up sequences only (interrupts need not work); at least that long.
+void spin(Duration time);
+// Wall time at boot (from the real-time clock), ns since 1970.
+[[nodiscard]] i64 boot_wall_time_ns();
+void set_boot_wall_time(i64 ns);
+// Boot context: takes `source` as the machine's clock.
+void use(const ClockSource& source);
+[[nodiscard]] const ClockSource& source();
+}  // namespace clock
+
+}  // namespace corral

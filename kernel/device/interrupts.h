@@ -1,0 +1,53 @@
+// Interrupt vectors and who handles them; counted per vector and core. Unknown ones are counted and ignored.
+#pragma once
+
+#include "lib/result.h"
+#include "lib/types.h"
+
+namespace corral {
+
+// Handles one interrupt, in interrupt context: interrupts off, on the core that got it, must not wait.
+class InterruptHandler {
+ public:
+  virtual void handle_interrupt() = 0;
+
+ protected:
+  ~InterruptHandler() = default;
+};
+
+// What the rooms above need of the calling core's local interrupt controller (local APIC; BCM2836 local peripherals).
+class LocalInterruptController {
+ public:
+  virtual void end_of_interrupt() = 0;
+  // Sends vector_message to another core. `hardware_id`: Core::hardware_id(). Never waits for delivery to be handled.
+  virtual void send_message_interrupt(u32 hardware_id) = 0;
+  virtual void send_halt_to_others() = 0;  // panic: stop every other core
+
+ protected:
+  ~LocalInterruptController() = default;
+};
+
+// Device interrupts: connects a line of the platform's interrupt controller (ISA IRQ number on a PC).
+class InterruptRouter {
+ public:
+  // Allocates a vector, routes line to the bootstrap core, unmasks. enodev: no such line; ebusy: no vector left.
+  virtual Result<void> connect(u32 line, const char* name, InterruptHandler& handler) = 0;
+
+ protected:
+  ~InterruptRouter() = default;
+};
+
+namespace interrupts {
+void set_handler(u32 vector, const char* name, InterruptHandler& handler);  // boot context or device manager's lock
+// Called by the executive for each vector >= 32 on this core: counts, runs the handler, ends the interrupt.
+void dispatch(u32 vector);
+[[nodiscard]] const char* name_of(u32 vector);          // null: none installed
+[[nodiscard]] u64 count(u32 vector, CoreId core);
+[[nodiscard]] u64 unknown_count();
+void set_local_controller(LocalInterruptController& controller);  // one object serves all cores: its registers are per core
+[[nodiscard]] LocalInterruptController& local_controller();
+void set_router(InterruptRouter& router);
+[[nodiscard]] InterruptRouter& router();
+}  // namespace interrupts
+
+}  // namespace corral

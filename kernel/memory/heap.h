@@ -1,0 +1,32 @@
+// Kernel objects of any size: slab caches of powers of two (and a few sizes between) over pages, blocks of pages above.
+// operator new(std::nothrow) and delete use it. Never panics when memory is short: null, and the caller says enomem.
+#pragma once
+
+#include <new>
+#include <utility>
+
+#include "lib/result.h"
+#include "lib/types.h"
+
+namespace corral::memory {
+
+void initialise_heap();  // boot context, after initialise_pages
+
+// Any context; alignment is 16 for sizes below 64 and 64 from there on (a cache line). Null when memory is short.
+[[nodiscard]] void* allocate(size_t size);
+void release(void* pointer);  // null is allowed
+
+struct HeapStatistics {
+  u64 objects, bytes, slab_pages, block_pages;
+};
+[[nodiscard]] HeapStatistics heap_statistics();
+
+// Makes a T, or enomem.
+template <class T, class... Arguments>
+[[nodiscard]] Result<T*> make(Arguments&&... arguments) {
+  T* object = new (std::nothrow) T(std::forward<Arguments>(arguments)...);
+  if (object == nullptr) return Errno::enomem;
+  return object;
+}
+
+}  // namespace corral::memory

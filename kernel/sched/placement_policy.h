@@ -1,0 +1,55 @@
+// PlacementPolicy: which core a new or woken thread goes to. Blind to timelines and partitions.
+//
+// A new policy is one new file in sched/placement/. Contract: select() is called by the core that creates or wakes,
+// possibly by several cores at once; the object's own state must therefore be atomics. No locks, no waiting, no
+// allocation. The answer must be in `candidates` (never empty); the engine checks, counts violations, and then
+// takes the lowest candidate.
+#pragma once
+
+#include "sched/core_statistics.h"
+#include "sched/registry.h"
+#include "sched/scheduling_entity.h"
+
+namespace corral::sched {
+
+enum class PlacementReason : u8 { created, woken };
+
+// The machine as a policy sees it.
+struct SystemView {
+  std::span<const CoreStatistics> cores;  // indexed by CoreId
+  u64 (*random)(void);                    // rdrand where there is one, else seeded from the clock
+};
+
+struct PlacementRequest {
+  const SchedulingEntity& entity;
+  PlacementReason reason;
+  CoreSet candidates;  // online and allowed: never empty
+  CoreId here;         // the core that asks
+  Instant now;
+};
+
+class PlacementPolicy {
+ public:
+  virtual ~PlacementPolicy() = default;
+  virtual CoreId select(const PlacementRequest& request, const SystemView& system) = 0;
+};
+
+struct PlacementDescriptor {
+  const char* name;         // sched.placement=NAME
+  const char* description;
+  size_t size;
+  PlacementPolicy* (*make)(void* storage);
+};
+
+[[nodiscard]] std::span<const PlacementDescriptor* const> placements();
+[[nodiscard]] const PlacementDescriptor* find_placement(std::string_view name);
+inline constexpr const char* default_placement = "least-loaded";
+
+#define CORRAL_PLACEMENT_POLICY(Class, name, description)                                                \
+  namespace {                                                                                           \
+  ::corral::sched::PlacementPolicy* make_it(void* storage) { return ::new (storage) Class(); }           \
+  constinit const ::corral::sched::PlacementDescriptor descriptor{name, description, sizeof(Class), make_it}; \
+  CORRAL_REGISTER(corral_placements, ::corral::sched::PlacementDescriptor, descriptor);                  \
+  }
+
+}  // namespace corral::sched

@@ -1,0 +1,74 @@
+// SchedulingAlgorithm: the timeline of one core — which of its waiting threads runs next, and until when.
+//
+// A new algorithm is one new file in sched/algorithms/ that no other file mentions: derive, implement, and end the file
+// with CORRAL_SCHEDULING_ALGORITHM(...).
+//
+// The contract between the engine (sched/engine/scheduler.h) and an algorithm:
+//  - There is one object for each core. Calls come from that core only, interrupts off, never nested: no locks, no
+//    waiting, no allocation, no globals. Time comes in as `now`.
+//  - An entity is handed in by enqueue() and belongs to the algorithm until pick() returns it or dequeue() takes it out.
+//    The running entity is not in the algorithm.
+//  - The engine checks every answer (entity really queued here, allowed on this core) and counts violations.
+#pragma once
+
+#include "sched/registry.h"
+#include "sched/scheduling_entity.h"
+
+namespace corral::sched {
+
+// Why an entity comes (back) into the queue.
+enum class EnqueueReason : u8 { created, woken, preempted, yielded, migrated };
+
+struct Decision {
+  SchedulingEntity* entity = nullptr;  // null: nothing waits
+  Instant until = never;               // the engine asks again at that time if it still runs; never: no tick needed
+};
+
+// What an algorithm is told when it is made.
+struct AlgorithmParameters {
+  CoreId core{};
+  Duration tick = milliseconds(4);  // 1 / timer.hz: the natural quantum
+};
+
+class SchedulingAlgorithm {
+ public:
+  virtual ~SchedulingAlgorithm() = default;
+
+  // `entity` waits from now on. After `preempted` or `yielded` it was running on this core until now.
+  virtual void enqueue(SchedulingEntity& entity, EnqueueReason reason, Instant now) = 0;
+  // A waiting entity leaves (moves to another core, ends, changes class).
+  virtual void dequeue(SchedulingEntity& entity, Instant now) = 0;
+  // Takes out the entity that shall run now.
+  virtual Decision pick(Instant now) = 0;
+  // `running` has used the core for `used` more; called before every other call that concerns the running entity's turn.
+  virtual void charge(SchedulingEntity& running, Duration used, Instant now) = 0;
+  // Something was enqueued while `running` runs: until when may it go on? `now`: preempt it at once.
+  virtual Instant review(const SchedulingEntity& running, Instant now) = 0;
+  // Waiting entities.
+  [[nodiscard]] virtual u32 waiting() const = 0;
+  // Any waiting entity, preferring the one that would run last (to migrate it); null when none waits.
+  virtual SchedulingEntity* last_waiting() = 0;
+};
+
+struct AlgorithmDescriptor {
+  const char* name;         // as on the command line: sched.algorithm=NAME
+  const char* description;  // one line for people
+  size_t size;              // bytes of storage that make() needs, at alignment 64
+  SchedulingAlgorithm* (*make)(void* storage, const AlgorithmParameters& parameters);
+};
+
+[[nodiscard]] std::span<const AlgorithmDescriptor* const> algorithms();
+[[nodiscard]] const AlgorithmDescriptor* find_algorithm(std::string_view name);  // null: no such name
+inline constexpr const char* default_algorithm = "cfs";
+
+#define CORRAL_SCHEDULING_ALGORITHM(Class, name, description)                                              \
+  namespace {                                                                                             \
+  ::corral::sched::SchedulingAlgorithm* make_it(void* storage,                                             \
+                                                const ::corral::sched::AlgorithmParameters& parameters) { \
+    return ::new (storage) Class(parameters);                                                             \
+  }                                                                                                       \
+  constinit const ::corral::sched::AlgorithmDescriptor descriptor{name, description, sizeof(Class), make_it}; \
+  CORRAL_REGISTER(corral_algorithms, ::corral::sched::AlgorithmDescriptor, descriptor);                    \
+  }
+
+}  // namespace corral::sched

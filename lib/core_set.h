@@ -1,0 +1,101 @@
+// Sets of cores, up to max_cores: CoreSet is a value; AtomicCoreSet is shared, each core adding and removing itself.
+#pragma once
+
+#include "lib/atomic.h"
+#include "lib/types.h"
+
+namespace corral {
+
+class CoreSet {
+ public:
+  static constexpr u32 words = max_cores / 64;
+
+  constexpr CoreSet() = default;
+  static constexpr CoreSet of(CoreId core) {
+    CoreSet set;
+    set.add(core);
+    return set;
+  }
+  // The cores 0 … count-1.
+  static constexpr CoreSet first(u32 count) {
+    CoreSet set;
+    for (u32 i = 0; i < count; ++i) set.add(CoreId{i});
+    return set;
+  }
+  static constexpr CoreSet all() {
+    CoreSet set;
+    for (u64& w : set.words_) w = ~u64{0};
+    return set;
+  }
+
+  constexpr void add(CoreId core) { words_[core.value / 64] |= u64{1} << (core.value % 64); }
+  constexpr void remove(CoreId core) { words_[core.value / 64] &= ~(u64{1} << (core.value % 64)); }
+  [[nodiscard]] constexpr bool contains(CoreId core) const {
+    return core.value < max_cores && (words_[core.value / 64] >> (core.value % 64) & 1) != 0;
+  }
+  [[nodiscard]] constexpr bool empty() const {
+    for (u64 w : words_) {
+      if (w != 0) return false;
+    }
+    return true;
+  }
+  [[nodiscard]] constexpr u32 count() const {
+    u32 n = 0;
+    for (u64 w : words_) n += static_cast<u32>(__builtin_popcountll(w));
+    return n;
+  }
+  [[nodiscard]] constexpr CoreSet operator&(const CoreSet& other) const {
+    CoreSet r;
+    for (u32 i = 0; i < words; ++i) r.words_[i] = words_[i] & other.words_[i];
+    return r;
+  }
+  [[nodiscard]] constexpr CoreSet operator|(const CoreSet& other) const {
+    CoreSet r;
+    for (u32 i = 0; i < words; ++i) r.words_[i] = words_[i] | other.words_[i];
+    return r;
+  }
+  constexpr bool operator==(const CoreSet&) const = default;
+
+  // The smallest member that is at least `from`, or CoreId{max_cores}.
+  [[nodiscard]] constexpr CoreId next(u32 from) const {
+    for (u32 w = from / 64; w < words; ++w) {
+      u64 bits = words_[w];
+      if (w == from / 64) bits &= ~u64{0} << (from % 64);
+      if (bits != 0) return CoreId{w * 64 + static_cast<u32>(__builtin_ctzll(bits))};
+    }
+    return CoreId{max_cores};
+  }
+  [[nodiscard]] constexpr CoreId lowest() const { return next(0); }
+
+  template <class Visitor>
+  constexpr void for_each(Visitor&& visit) const {
+    for (CoreId core = next(0); core.value < max_cores; core = next(core.value + 1)) visit(core);
+  }
+
+  [[nodiscard]] constexpr u64 word(u32 index) const { return words_[index]; }
+  constexpr void set_word(u32 index, u64 value) { words_[index] = value; }
+
+ private:
+  u64 words_[words] = {};
+};
+
+class AtomicCoreSet {
+ public:
+  void add(CoreId core, Order order) { word(core).fetch_or(bit(core), order); }
+  void remove(CoreId core, Order order) { word(core).fetch_and(~bit(core), order); }
+  [[nodiscard]] bool contains(CoreId core, Order order) const {
+    return (words_[core.value / 64].load(order) & bit(core)) != 0;
+  }
+  [[nodiscard]] CoreSet snapshot(Order order) const {
+    CoreSet set;
+    for (u32 i = 0; i < CoreSet::words; ++i) set.set_word(i, words_[i].load(order));
+    return set;
+  }
+
+ private:
+  static constexpr u64 bit(CoreId core) { return u64{1} << (core.value % 64); }
+  Atomic<u64>& word(CoreId core) { return words_[core.value / 64]; }
+  Atomic<u64> words_[CoreSet::words] = {};
+};
+
+}  // namespace corral
