@@ -1,0 +1,64 @@
+"""`corral debug`: gdb with the kernel's symbols and helper commands.
+
+Joins a guest that already waits (`corral run --gdb` in another terminal, which
+then keeps the serial line); otherwise starts one of its own, whose serial line
+goes to a file because gdb has the terminal.
+"""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+
+from lab import command_line, paths, payload, qemu
+from lab.machine import Boot, Machine
+
+HELPERS = paths.ROOT / "lab" / "gdb" / "corral_gdb.py"
+SERIAL = paths.BUILD / "debug" / "serial.txt"
+
+
+def somebody_waits(port: int = qemu.GDB_PORT) -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def gdb_command(target: str) -> list[str]:
+    return [
+        "gdb", "-q", str(paths.KERNEL_ELF),
+        "-ex", "set pagination off",
+        "-ex", "set confirm off",
+        "-x", str(HELPERS),
+        "-ex", f"target remote {target}",
+        "-ex", "info threads",
+    ]  # fmt: skip
+
+
+def debug(machine: Machine, append: str, program: list[str]) -> int:
+    if somebody_waits():
+        return subprocess.run(gdb_command(f":{qemu.GDB_PORT}"), check=False).returncode
+    argv, files = payload.resolve(program)
+    directory = SERIAL.parent
+    directory.mkdir(parents=True, exist_ok=True)
+    initramfs = payload.initramfs(files, directory)
+    boot = Boot(paths.KERNEL_ELF, initramfs, command_line.compose([append], argv))
+    wiring = qemu.Wiring(serial=f"file:{SERIAL}", debug_console=directory / "e9.txt")
+    guest = subprocess.Popen(qemu.command(machine, boot, wiring), stdin=subprocess.DEVNULL, start_new_session=True)
+    print(f"The guest's serial line goes to {paths.shown(SERIAL)} (tail -f shows it).")
+    try:
+        _await_door(guest)
+        return subprocess.run(gdb_command(f":{qemu.GDB_PORT}"), check=False).returncode
+    finally:
+        guest.kill()
+        guest.wait()
+
+
+def _await_door(guest: subprocess.Popen[bytes]) -> None:
+    """gdb tries once only, so wait until QEMU listens (or has ended, which gdb will say)."""
+    for _ in range(600):
+        if guest.poll() is not None or somebody_waits():
+            return
+        try:
+            guest.wait(0.1)
+        except subprocess.TimeoutExpired:
+            pass

@@ -1,0 +1,182 @@
+"""The sub-commands: their options, and which module carries each out."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab import build, debugger, iso, options, packages, paths, payload, runner
+from lab.bench import main as bench
+from lab.command_line import compose
+from lab.machine import Machine, check_cores, memory_mib
+from lab.options import Parser, positive, seconds, seed
+from lab.problem import WRONG_USE, Problem
+from lab.testing import main as testing
+
+DESCRIPTION = "Corral, a multicore operating system: build it, run it, test it, measure it."
+
+
+@dataclass(frozen=True)
+class Command:
+    help: str
+    declare: Callable[[Parser], None]
+    execute: Callable[[Namespace, list[str]], int]
+    takes_program: bool = False
+
+
+def _common(parser: Parser) -> None:
+    parser.add_argument("--yes", action="store_true", help="install missing packages without asking")
+    parser.add_argument("--verbose", action="store_true", help="show the build's whole output")
+
+
+def _declare_machine(parser: Parser) -> None:
+    parser.add_argument("--cores", type=positive, default=4, metavar="N", help="number of cores (default 4)")
+    parser.add_argument("--memory", default="512M", metavar="SIZE", help="such as 512M (default) or 2G")
+    parser.add_argument("--append", default="", metavar="OPTIONS", help="more options for the kernel, in one word")
+    parser.add_argument("--timeout", type=seconds, metavar="S", help="end the emulator after S seconds (status 124)")
+
+
+def _declare_run(parser: Parser) -> None:
+    _common(parser)
+    _declare_machine(parser)
+    parser.add_argument("--emulator", default="qemu", metavar="NAME", help="qemu (default) or bochs")
+    parser.add_argument("--seed", type=seed, metavar="N", help="deterministic: the same N, the same run")
+    parser.add_argument("--gdb", action="store_true", help="wait for a debugger before the first instruction")
+    parser.add_argument("--iso", action="store_true", help="boot an image by its BIOS and GRUB")
+
+
+def _machine(values: Namespace, **more: object) -> Machine:
+    check_cores(values.cores, getattr(values, "emulator", "qemu"))
+    return Machine(cores=values.cores, memory_mib=memory_mib(values.memory), **more)  # type: ignore[arg-type]
+
+
+def _run(values: Namespace, program: list[str]) -> int:
+    options.choose(values.emulator, ("qemu", "bochs"), "emulator")
+    machine = _machine(values, seed=values.seed, wait_for_debugger=values.gdb)
+    if values.emulator == "bochs" and (values.seed is not None or values.gdb):
+        raise Problem("--seed and --gdb work with QEMU (Bochs always repeats)", "leave out --emulator bochs", WRONG_USE)
+    payload.resolve(program)  # a wrong program is said before anything is built
+    uses = ["build", values.emulator]
+    if values.iso or values.emulator == "bochs":
+        uses.append("image")
+    packages.ensure(uses, yes=values.yes)
+    build.build_system(verbose=values.verbose)
+    return runner.run(
+        runner.Request(machine, values.emulator, values.append, tuple(program), values.timeout, values.iso)
+    )
+
+
+def _declare_setup(parser: Parser) -> None:
+    _common(parser)
+    parser.add_argument("uses", nargs="*", metavar="USE", help=f"of: {', '.join(sorted(packages.USES))} (default all)")
+
+
+def _setup(values: Namespace, _: list[str]) -> int:
+    uses = [options.choose(use, sorted(packages.USES), "use") for use in values.uses] or sorted(packages.USES)
+    if not packages.ensure(uses, yes=values.yes):
+        print("Everything needed is installed.")
+    return 0
+
+
+def _declare_image(parser: Parser) -> None:
+    _common(parser)
+    parser.add_argument("--output", type=Path, default=paths.IMAGE, metavar="FILE", help="default build/corral.iso")
+    parser.add_argument("--append", default="", metavar="OPTIONS", help="more options for the kernel, in one word")
+
+
+def _image(values: Namespace, program: list[str]) -> int:
+    argv, files = payload.resolve(program)
+    packages.ensure(["build", "image"], yes=values.yes)
+    build.build_system(verbose=values.verbose)
+    initramfs = payload.initramfs(files, paths.BUILD / "image")
+    line = compose([values.append], argv)
+    image = iso.make(iso.Entry("multiboot2", paths.KERNEL_ELF, initramfs, line), values.output)
+    print(f"{paths.shown(image)}: burn it, or copy it to a USB stick (dd if={paths.shown(image)} of=/dev/sdX bs=4M)")
+    return 0
+
+
+def _declare_debug(parser: Parser) -> None:
+    _common(parser)
+    _declare_machine(parser)
+
+
+def _debug(values: Namespace, program: list[str]) -> int:
+    machine = _machine(values, wait_for_debugger=True)
+    packages.ensure(["build", "qemu", "debug"], yes=values.yes)
+    build.build_system(verbose=values.verbose)
+    return debugger.debug(machine, values.append, program)
+
+
+def _declare_test(parser: Parser) -> None:
+    _common(parser)
+    testing.declare(parser)
+
+
+def _declare_bench(parser: Parser) -> None:
+    _common(parser)
+    bench.declare(parser)
+
+
+COMMANDS: dict[str, Command] = {
+    "setup": Command("install what is missing", _declare_setup, _setup),
+    "run": Command("boot into a shell, or run one program", _declare_run, _run, takes_program=True),
+    "test": Command("run every test", _declare_test, testing.execute),
+    "bench": Command("measure, beside Linux", _declare_bench, bench.execute),
+    "debug": Command("gdb on the kernel, one thread per core", _declare_debug, _debug, takes_program=True),
+    "image": Command("make a hybrid image for USB or disc", _declare_image, _image, takes_program=True),
+}
+
+
+def _parsers() -> dict[str, Parser]:
+    parsers: dict[str, Parser] = {}
+    for name, command in COMMANDS.items():
+        after = " [-- PROGRAM ARGUMENTS]" if command.takes_program else ""
+        parser = Parser(prog=f"./corral {name}", description=command.help.capitalize() + ".")
+        command.declare(parser)
+        if after:
+            parser.usage = parser.format_usage().removeprefix("usage: ").strip() + after
+        parsers[name] = parser
+    return parsers
+
+
+def usage() -> str:
+    width = max(map(len, COMMANDS))
+    lines = [DESCRIPTION, "", "usage: ./corral COMMAND [OPTIONS]", ""]
+    lines += [f"  {name:<{width}}  {command.help}" for name, command in COMMANDS.items()]
+    return "\n".join([*lines, "", "./corral COMMAND --help lists a command's options."])
+
+
+def dispatch(arguments: list[str]) -> int:
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(usage())
+        return 0 if arguments else WRONG_USE
+    if arguments[0].startswith("-"):
+        raise Problem(f"`{arguments[0]}` comes before the command", "./corral COMMAND [OPTIONS]", WRONG_USE)
+    name = options.choose(arguments[0], list(COMMANDS), "command")
+    command = COMMANDS[name]
+    own, program = options.split_program(arguments[1:])
+    if program is not None and not command.takes_program:
+        raise Problem(f"./corral {name} runs no program", "leave out everything from -- on", WRONG_USE)
+    if program == []:
+        raise Problem("there is no program after the two dashes", f"./corral {name} -- PROGRAM ARGUMENTS", WRONG_USE)
+    parsers = _parsers()
+    values = options.parse(parsers[name], own, parsers, takes_program=command.takes_program)
+    return command.execute(values, program or [])
+
+
+def main(arguments: list[str]) -> int:
+    try:
+        return dispatch(arguments)
+    except Problem as problem:
+        print(f"corral: {problem}", file=sys.stderr)
+        return problem.status
+    except KeyboardInterrupt:
+        print("\ncorral: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141

@@ -1,0 +1,161 @@
+"""`corral run`: boot, connect the user's terminal, and return the program's status."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import tty
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab import bochs, command_line, iso, paths, payload, qemu, terminal, verdict
+from lab.machine import Boot, Machine
+from lab.problem import GUEST_BROKE, TIMED_OUT, Problem
+from lab.qmp import Qmp
+
+POLL_SECONDS = 0.1
+PANIC_GRACE_SECONDS = 3.0  # for the backtrace to reach the serial line
+
+
+@dataclass(frozen=True)
+class Request:
+    machine: Machine
+    emulator: str
+    append: str
+    program: tuple[str, ...]
+    timeout: float | None
+    by_image: bool
+
+
+def kernel_line(request: Request, argv: list[str]) -> str:
+    options = [request.append]
+    if argv:
+        options.insert(0, "quiet")  # the program's output is what was asked for
+    if request.machine.seed is not None:
+        options.append(f"interleave.seed={request.machine.seed}")
+    return command_line.compose(options, argv)
+
+
+def run(request: Request) -> int:
+    argv, files = payload.resolve(request.program)
+    line = kernel_line(request, argv)
+    with tempfile.TemporaryDirectory(prefix="corral-run-") as name:
+        work = Path(name)
+        initramfs = payload.initramfs(files, work)
+        boot = Boot(paths.KERNEL_ELF, initramfs, line)
+        if request.by_image or request.emulator == "bochs":
+            entry = iso.Entry("multiboot2", paths.KERNEL_ELF, initramfs, line)
+            boot = Boot(iso=iso.make(entry, work / "corral.iso", quiet=request.emulator == "bochs"))
+        with terminal.restored():
+            if request.emulator == "bochs":
+                return _in_bochs(request, boot, work)
+            return _in_qemu(request, boot, work)
+
+
+def _in_qemu(request: Request, boot: Boot, work: Path) -> int:
+    interactive = sys.stdin.isatty()
+    wiring = qemu.Wiring(
+        serial="mon:stdio" if interactive else "stdio", debug_console=work / "e9", qmp=work / "qmp"
+    )
+    kvm = request.machine.seed is None and qemu.usable_kvm()
+    as_text = not sys.stdout.isatty()
+    if request.machine.wait_for_debugger:
+        print(f"Waiting for a debugger: ./corral debug in another terminal, or gdb's "
+              f"`target remote :{qemu.GDB_PORT}`.", file=sys.stderr)
+    child = subprocess.Popen(
+        qemu.command(request.machine, boot, wiring, kvm=kvm),
+        stdout=subprocess.PIPE if as_text else None,
+    )
+    pump = threading.Thread(target=_pump, args=(child,), daemon=True) if as_text else None
+    if pump:
+        pump.start()
+    machine = None
+    try:
+        try:
+            machine = Qmp(work / "qmp") if child.poll() is None else None
+        except Problem:
+            pass  # it ended before the door was open; its own message says why
+        outcome = _wait(child, work / "e9", request)
+    finally:
+        if child.poll() is None:
+            child.send_signal(signal.SIGTERM)
+            try:
+                child.wait(10)
+            except subprocess.TimeoutExpired:
+                child.kill()
+                child.wait()
+        if pump:
+            pump.join()
+    if child.returncode not in (0, None) and not (work / "e9").exists():
+        raise Problem("QEMU could not start (its message is above)", "mend what it names", GUEST_BROKE)
+    reason = machine.shutdown_reason() if machine else ""
+    left = outcome == "ended" and reason.startswith("host-")
+    return _conclude(request, "left" if left else outcome, work / "e9")
+
+
+def _pump(child: subprocess.Popen[bytes]) -> None:
+    assert child.stdout is not None
+    while data := os.read(child.stdout.fileno(), 65536):
+        try:
+            sys.stdout.buffer.write(terminal.text_only(data))
+            sys.stdout.flush()
+        except BrokenPipeError:
+            sys.stdout = open(os.devnull, "w", encoding="ascii")  # the reader has gone; the guest goes on
+
+
+def _wait(child: subprocess.Popen[bytes], debug_console: Path, request: Request) -> str:
+    """Until the emulator ends, time is up, or a panic leaves nobody to talk to."""
+    begin = time.monotonic()
+    panic_seen: float | None = None
+    while True:
+        try:
+            child.wait(POLL_SECONDS)
+            return "ended"
+        except subprocess.TimeoutExpired:
+            pass
+        now = time.monotonic()
+        if request.timeout is not None and now - begin > request.timeout:
+            return "timeout"
+        if request.program and panic_seen is None and verdict.PANIC.search(_text(debug_console)):
+            panic_seen = now
+        if panic_seen is not None and now - panic_seen > PANIC_GRACE_SECONDS:
+            return "panic"
+
+
+def _in_bochs(request: Request, boot: Boot, work: Path) -> int:
+    assert boot.iso is not None
+    master, slave = pty.openpty()
+    tty.setraw(slave)
+    session = bochs.Session(work)
+    child = bochs.start(session, boot.iso, request.machine.cores, request.machine.memory_mib,
+                        serial=f"mode=term, dev={os.ttyname(slave)}")
+    deadline = time.monotonic() + request.timeout if request.timeout is not None else None
+    try:
+        outcome = terminal.relay(master, child, deadline)
+    finally:
+        bochs.stop(child)
+        os.close(slave)
+        os.close(master)
+    return _conclude(request, outcome, session.debug_console)
+
+
+def _conclude(request: Request, outcome: str, debug_console: Path) -> int:
+    if outcome == "timeout":
+        print(f"corral: stopped after {request.timeout:g} s (--timeout)", file=sys.stderr)
+        return TIMED_OUT
+    said = verdict.of(_text(debug_console))
+    if outcome == "left" and said.message and not verdict.PANIC.search(_text(debug_console)):
+        return 0  # the user left on purpose
+    if said.message:
+        print(f"corral: {said.message}", file=sys.stderr)
+    return said.status
+
+
+def _text(file: Path) -> str:
+    return file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
