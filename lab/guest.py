@@ -1,0 +1,221 @@
+"""Drives a guest like a person at its serial line, for tests and measurements.
+
+Boots, waits for the prompt, types a command, reads what it printed and its exit
+status. Every wait has a limit that only a hung guest reaches: hosts are busy,
+and a test that fails because of that is worth nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import select
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from lab import command_line, paths, payload, qemu, verdict
+from lab.machine import Boot, Machine
+from lab.qmp import Qmp
+
+PATIENCE_SECONDS = 300.0
+# The shell's prompt ends so, and nothing follows it.
+PROMPT = re.compile(r"(?:^|[\r\n])[^\r\n]*[#$] \Z")
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+class GuestFailure(AssertionError):
+    """The guest did not do what was waited for; tells what it said last."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command printed (line ends as LF), and its exit status."""
+
+    output: str
+    status: int
+
+
+class Guest:
+    """One running machine. Use it in a `with` statement: leaving ends the emulator."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        boot: Boot,
+        *,
+        patience: float = PATIENCE_SECONDS,
+        gdb: bool = False,
+    ) -> None:
+        self._directory = Path(tempfile.mkdtemp(prefix="corral-guest-"))
+        self._patience = patience
+        self._numbers = itertools.count(1)
+        self.text = ""  # everything the serial line said so far
+        self._at = 0  # up to here it was waited for
+        wiring = qemu.Wiring(
+            serial="stdio",
+            debug_console=self._directory / "e9",
+            qmp=self._directory / "qmp",
+            gdb=f"unix:{self.gdb_socket},server=on,wait=off" if gdb else None,
+        )
+        self.started = time.monotonic()
+        self._child = subprocess.Popen(
+            qemu.command(machine, boot, wiring),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+        )  # fmt: skip
+        self._qmp: Qmp | None = None
+
+    @property
+    def gdb_socket(self) -> Path:
+        return self._directory / "gdb"
+
+    @property
+    def qmp(self) -> Qmp:
+        """QEMU's machine protocol, connected at the first use."""
+        if self._qmp is None:
+            self._qmp = Qmp(self._directory / "qmp")
+        return self._qmp
+
+    # --- waiting -------------------------------------------------------------
+
+    def expect(self, pattern: str | re.Pattern[str]) -> re.Match[str]:
+        """Waits until `pattern` appears in what was not yet consumed."""
+        wanted = re.compile(pattern)
+        deadline = time.monotonic() + self._patience
+        while True:
+            if found := wanted.search(self.text, self._at):
+                self._at = found.end()
+                return found
+            if not self._read(deadline):
+                # The last bytes may have come together with the end.
+                if found := wanted.search(self.text, self._at):
+                    continue
+                raise GuestFailure(f"waited in vain for {wanted.pattern!r}\n{self.said()}")
+
+    def prompt(self) -> None:
+        self.expect(PROMPT)
+
+    def ended(self) -> verdict.Verdict:
+        """Waits for the emulator's end and says what the guest said about it."""
+        deadline = time.monotonic() + self._patience
+        while self._read(deadline):
+            pass
+        try:
+            self._child.wait(max(0.1, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            raise GuestFailure(f"the guest did not end\n{self.said()}") from None
+        return verdict.of(self.debug_console())
+
+    def said(self) -> str:
+        """The guest's last words, for error messages."""
+        serial = self.text[-3000:] or "(nothing)"
+        return f"--- serial line ---\n{serial}\n--- debug console ---\n{self.debug_console()[-1500:]}"
+
+    def debug_console(self) -> str:
+        """Everything written to port 0xE9 so far."""
+        file = self._directory / "e9"
+        return file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
+
+    def alive(self) -> bool:
+        return self._child.poll() is None
+
+    def _read(self, deadline: float) -> bool:
+        """Takes more output; False at the end of time or of the emulator."""
+        assert self._child.stdout is not None
+        left = deadline - time.monotonic()
+        ready, _, _ = select.select([self._child.stdout], [], [], max(0.0, left))
+        if not ready:
+            return False
+        data = os.read(self._child.stdout.fileno(), 65536)
+        self.text += ESCAPES.sub("", data.decode(errors="replace"))
+        return bool(data)
+
+    # --- typing --------------------------------------------------------------
+
+    def send(self, keys: str) -> None:
+        """Types, without waiting. A line ends with a line feed; Ctrl-C is \\x03."""
+        assert self._child.stdin is not None
+        self._child.stdin.write(keys.encode())
+        self._child.stdin.flush()
+
+    def run(self, command: str) -> Answer:
+        """Types a command line at the prompt; its output and status.
+
+        Marks surround the output. They are typed in two halves, so that the
+        echo of the typing is never taken for them.
+        """
+        number = next(self._numbers)
+        self.send(f'echo "@""<{number}"; {command}\necho "@"">{number}:$?"\n')
+        self.expect(rf"@<{number}\r?\n")
+        begin = self._at
+        # The second line's echo stands between; the prompt before it, too.
+        found = self.expect(rf"@>{number}:(\d+)")
+        self.prompt()
+        return Answer(_without_typing(self.text[begin : found.start()], number), int(found[1]))
+
+    # --- the end -------------------------------------------------------------
+
+    def kill(self) -> None:
+        self._child.kill()
+        self._child.wait()
+
+    def __enter__(self) -> Guest:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.kill()
+        if self._qmp is not None:
+            self._qmp.close()
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+
+def _without_typing(text: str, number: int) -> str:
+    """The output proper: the prompt and the echo of the closing line taken off its end."""
+    text = text.replace("\r\n", "\n")
+    echo = text.rfind(f'echo "@"">{number}')
+    if echo >= 0:
+        text = text[: text.rfind("\n", 0, echo) + 1]
+    return text
+
+
+def corral(
+    cores: int = 4,
+    *,
+    program: Sequence[str] = (),
+    options: str = "",
+    memory_mib: int = 512,
+    seed: int | None = None,
+    initramfs: Path | None = paths.INITRAMFS,
+    image: Path | None = None,
+    files: dict[str, bytes] | None = None,
+    patience: float = PATIENCE_SECONDS,
+    gdb: bool = False,
+    paused: bool = False,
+) -> Guest:
+    """Boots the Corral that was built. `files` go to /host, `image` boots by BIOS."""
+    machine = Machine(cores=cores, memory_mib=memory_mib, seed=seed, wait_for_debugger=paused)
+    if seed is not None:
+        options = f"{options} interleave.seed={seed}".strip()
+    if image is not None:
+        return Guest(machine, Boot(iso=image), patience=patience, gdb=gdb or paused)
+    if files:
+        assert initramfs is not None
+        initramfs = payload.initramfs(files, paths.BUILD / "guest", initramfs)
+    boot = Boot(paths.KERNEL_ELF, initramfs, command_line.compose([options], program))
+    return Guest(machine, boot, patience=patience, gdb=gdb or paused)
+
+
+def run_program(program: Sequence[str], cores: int = 4, **settings: object) -> tuple[str, verdict.Verdict]:
+    """Boots, runs one program to its end; its output and the verdict."""
+    options = f"quiet {settings.pop('options', '')}".strip()
+    with corral(cores, program=program, options=options, **settings) as guest:  # type: ignore[arg-type]
+        end = guest.ended()
+        return guest.text.replace("\r\n", "\n"), end

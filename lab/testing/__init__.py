@@ -1,0 +1,1 @@
+"""`corral test`: one suite per module, one tally for all."""

@@ -1,0 +1,64 @@
+"""`corral test`: the suites in order, from the quickest to the slowest."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Callable
+
+from lab import build, packages, paths
+from lab.options import Parser, choose
+from lab.problem import WRONG_USE, Problem
+from lab.testing import host_tests, kernel_tests, python_tests
+from lab.testing.selection import Selection
+from lab.testing.tally import Tally
+
+USES = {
+    "lab": (),
+    "host": ("host-tests",),
+    "kernel": ("build", "qemu"),
+    "system": ("build", "qemu", "image", "linux", "bochs", "plot"),
+}
+SUITES = tuple(USES)
+
+
+def declare(parser: Parser) -> None:
+    parser.add_argument("--filter", default="", metavar="TEXT", help='only tests whose "suite: name" contains TEXT')
+    parser.add_argument("--suite", action="append", metavar="NAME", help=f"only this suite: {', '.join(SUITES)}")
+    parser.add_argument("--quick", action="store_true", help="leave out the slow tests")
+
+
+def _suites(verbose: bool, selection: Selection, tally: Tally) -> dict[str, Callable[[], None]]:
+    def system() -> None:
+        build.build_system(verbose=verbose)
+        python_tests.run("system", paths.SYSTEM_TESTS, selection, tally)
+
+    def kernel() -> None:
+        build.build_system(verbose=verbose)
+        kernel_tests.run(selection, tally)
+
+    return {
+        "lab": lambda: python_tests.run("lab", paths.LAB_TESTS, selection, tally),
+        "host": lambda: host_tests.run(selection, tally, verbose=verbose),
+        "kernel": kernel,
+        "system": system,
+    }
+
+
+def execute(values: Namespace, _: list[str]) -> int:
+    chosen = [choose(name, SUITES, "suite") for name in values.suite or SUITES]
+    packages.ensure({use for name in chosen for use in USES[name]}, yes=values.yes)
+    selection = Selection(values.filter, values.quick)
+    tally = Tally()
+    for name, run in _suites(values.verbose, selection, tally).items():
+        if name not in chosen:
+            continue
+        before = tally.total()
+        try:
+            run()
+        except Problem as problem:
+            tally.fail(name, "suite", str(problem))
+        if tally.total() == before and not selection.text:
+            tally.fail(name, "suite", "there was no test to run")
+    if tally.total() == 0:
+        raise Problem(f"no test's name contains `{selection.text}`", "see the names: ./corral test", WRONG_USE)
+    return tally.close()

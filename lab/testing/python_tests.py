@@ -1,0 +1,107 @@
+"""Runs unittest files: the lab's own, and the whole-system tests."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import traceback
+import unittest
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+from lab.testing.selection import Selection
+from lab.testing.tally import Tally
+
+
+class _Result(unittest.TestResult):
+    """Hands every outcome to the tally; an expected failure is no success either."""
+
+    def __init__(self, suite: str, tally: Tally) -> None:
+        super().__init__()
+        self._suite = suite
+        self._tally = tally
+        self._broken = False
+
+    def startTest(self, test: unittest.TestCase) -> None:
+        super().startTest(test)
+        self._broken = False
+        self._tally.running(self._suite, name_of(test))
+
+    def stopTest(self, test: unittest.TestCase) -> None:
+        super().stopTest(test)
+
+    def addSuccess(self, test: unittest.TestCase) -> None:
+        if not self._broken:
+            self._tally.ok(self._suite, name_of(test))
+
+    def addError(self, test: unittest.TestCase, err: object) -> None:
+        self._fail(test, "".join(traceback.format_exception(*err)))  # type: ignore[misc]
+
+    def addFailure(self, test: unittest.TestCase, err: object) -> None:
+        self._fail(test, "".join(traceback.format_exception(*err)))  # type: ignore[misc]
+
+    def addSubTest(self, test: unittest.TestCase, subtest: unittest.TestCase, err: object) -> None:
+        if err is not None:
+            self._fail(subtest, "".join(traceback.format_exception(*err)))  # type: ignore[misc]
+
+    def addSkip(self, test: unittest.TestCase, reason: str) -> None:
+        self._broken = True
+        self._tally.skipped(self._suite, name_of(test), reason)
+
+    def addExpectedFailure(self, test: unittest.TestCase, err: object) -> None:
+        self._fail(test, "a failure was expected, so nothing was shown")
+
+    def addUnexpectedSuccess(self, test: unittest.TestCase) -> None:
+        self._fail(test, "a failure was expected, and it passed: take the mark away")
+
+    def _fail(self, test: unittest.TestCase, reason: str) -> None:
+        self._broken = True
+        self._tally.fail(self._suite, name_of(test), reason)
+
+
+def name_of(test: unittest.TestCase) -> str:
+    """`file.Class.method`, with a subtest's parameters when it is one."""
+    return str(test.id())
+
+
+def _load(file: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[file.stem] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _flat(suite: unittest.TestSuite) -> Iterator[unittest.TestCase]:
+    for test in suite:
+        if isinstance(test, unittest.TestSuite):
+            yield from _flat(test)
+        else:
+            yield test
+
+
+def _is_slow(test: unittest.TestCase) -> bool:
+    method = getattr(test, test._testMethodName, None)
+    return getattr(type(test), "corral_slow", False) or getattr(method, "corral_slow", False)
+
+
+def run(suite: str, directory: Path, selection: Selection, tally: Tally) -> None:
+    """Every `test_*.py` of `directory`; a file that cannot be loaded is a failure."""
+    left_out = 0
+    for file in sorted(directory.glob("test_*.py")):
+        try:
+            module = _load(file)
+        except Exception:
+            tally.fail(suite, file.stem, traceback.format_exc())
+            continue
+        chosen = unittest.TestSuite()
+        for test in _flat(unittest.defaultTestLoader.loadTestsFromModule(module)):
+            if selection.quick and _is_slow(test):
+                left_out += 1
+            elif selection.wants(suite, name_of(test)):
+                chosen.addTest(test)
+        chosen.run(_Result(suite, tally))
+    if left_out:
+        tally.note(f"        {suite}: {left_out} slow tests left out (--quick)")

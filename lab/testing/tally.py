@@ -1,0 +1,62 @@
+"""Counts results, and prints them as they come.
+
+Only `passed` passes: a skipped test and a suite without tests are failures, for
+neither has shown anything.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Tally:
+    passed: int = 0
+    failures: list[str] = field(default_factory=list)
+    _tty: bool = field(default_factory=sys.stdout.isatty)
+    _begin: float = field(default_factory=time.monotonic)
+
+    def running(self, suite: str, name: str) -> None:
+        if self._tty:
+            line = f"[{self.passed} passed, {len(self.failures)} failed] {suite}: {name}"
+            sys.stdout.write(f"\r\x1b[K{line[:118]}")
+            sys.stdout.flush()
+
+    def ok(self, suite: str, name: str) -> None:
+        self.passed += 1
+        if not self._tty:
+            self._print(f"ok      {suite}: {name}")
+
+    def fail(self, suite: str, name: str, reason: str) -> None:
+        self.failures.append(f"{suite}: {name}")
+        self._print(f"FAILED  {suite}: {name}")
+        for line in reason.rstrip().splitlines():
+            self._print(f"        {line}")
+
+    def skipped(self, suite: str, name: str, reason: str) -> None:
+        self.fail(suite, name, f"skipped ({reason or 'no reason given'}): a skipped test has shown nothing")
+
+    def note(self, text: str) -> None:
+        self._print(text)
+
+    def total(self) -> int:
+        return self.passed + len(self.failures)
+
+    def close(self) -> int:
+        """The closing lines; the exit status of the command."""
+        if self._tty:
+            sys.stdout.write("\r\x1b[K")
+        if self.failures:
+            self._print("Failed:")
+            for name in self.failures:
+                self._print(f"  {name}")
+        self._print(f"Tested for {time.monotonic() - self._begin:.0f} s.")
+        print(f"{self.passed} passed, {len(self.failures)} failed", flush=True)
+        return 0 if self.passed and not self.failures else 1
+
+    def _print(self, text: str) -> None:
+        if self._tty:
+            sys.stdout.write("\r\x1b[K")
+        print(text, flush=True)
