@@ -1,0 +1,55 @@
+// One Linux system call under way, as its handler sees it.
+//
+// A handler is (part of) a step: it returns the result, or an error, or Errno::blocked after it has enlisted the
+// thread somewhere; then it is called again with the same arguments after the wake-up, and finds in
+// thread.step (StepState) what it noted. It must not have changed anything before a point that may block or fail, unless
+// it noted so. Errno::restart: a signal is pending; the call is restarted or ends with EINTR as Linux decides.
+#pragma once
+
+#include "lib/result.h"
+#include "lib/types.h"
+#include "task/process.h"
+#include "task/thread.h"
+
+namespace corral::abi {
+
+struct Call {
+  Thread& thread;
+  Process& process;
+  vm::AddressSpace& space;
+  u64 argument[6];
+
+  [[nodiscard]] VirtualAddress address(unsigned index) const { return {argument[index]}; }
+  [[nodiscard]] int number(unsigned index) const { return static_cast<int>(argument[index]); }
+
+  // User memory, shortened for handlers.
+  template <class T>
+  Result<T> read(VirtualAddress from) {
+    return vm::read_user<T>(space, thread.caller, from);
+  }
+  template <class T>
+  Result<void> write(VirtualAddress to, const T& value) {
+    return vm::write_user(space, thread.caller, to, value);
+  }
+};
+
+using Handler = Result<i64> (*)(Call& call);
+
+struct Entry {
+  u32 number;
+  const char* name;
+  Handler handler;
+};
+
+// Each file of calls offers its entries as one list; table.cpp makes the table of them.
+[[nodiscard]] std::span<const Entry> process_calls();
+[[nodiscard]] std::span<const Entry> signal_calls();
+[[nodiscard]] std::span<const Entry> memory_calls();
+[[nodiscard]] std::span<const Entry> time_calls();
+[[nodiscard]] std::span<const Entry> futex_calls();
+[[nodiscard]] std::span<const Entry> scheduling_calls();
+[[nodiscard]] std::span<const Entry> system_calls();
+[[nodiscard]] std::span<const Entry> file_calls();       // descriptors: read, write, dup, ioctl, poll …
+[[nodiscard]] std::span<const Entry> path_calls();       // names: open, stat, mkdir, unlink …
+
+}  // namespace corral::abi
