@@ -27,7 +27,9 @@ class Core final : public Device {
   static constexpr u32 mailbox_capacity = 256;
 
   Core(CoreId id, u32 hardware_id, u32 firmware_id, CoreState state)
-      : Device{device_class_object}, id_{id}, hardware_id_{hardware_id}, firmware_id_{firmware_id}, state_{state} {}
+      : Device{device_class_object}, id_{id}, hardware_id_{hardware_id}, firmware_id_{firmware_id}, state_{state} {
+    area_.id = id.value;
+  }
 
   [[nodiscard]] CoreId id() const { return id_; }
   [[nodiscard]] u32 hardware_id() const { return hardware_id_; }  // local APIC id

@@ -11,7 +11,7 @@ namespace corral {
 class ClockSource : public Device {
  public:
   static constexpr DeviceClass device_class_object{"clock"};
-  ClockSource() : Device{device_class_object} {}
+  constexpr ClockSource() : Device{device_class_object} {}
   [[nodiscard]] virtual u64 read() const = 0;       // any core, any context
   [[nodiscard]] virtual u64 frequency() const = 0;  // Hz
   [[nodiscard]] virtual u32 bits() const = 0;       // width: the counter wraps after 2^bits
@@ -21,7 +21,7 @@ class ClockSource : public Device {
 class CoreTimer : public Device {
  public:
   static constexpr DeviceClass device_class_object{"core-timer"};
-  CoreTimer() : Device{device_class_object} {}
+  constexpr CoreTimer() : Device{device_class_object} {}
   virtual void arm(Duration from_now) = 0;  // vector_timer after that time (at least 1 µs); own core only
   virtual void disarm() = 0;                // own core only
   [[nodiscard]] virtual u64 frequency() const = 0;  // as calibrated, Hz

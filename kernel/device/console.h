@@ -22,7 +22,7 @@ class InputListener {
 class ConsoleDevice : public Device {
  public:
   static constexpr DeviceClass device_class_object{"console"};
-  ConsoleDevice() : Device{device_class_object} {}
+  constexpr ConsoleDevice() : Device{device_class_object} {}
   // Takes as many bytes as it has room for without waiting, returns how many. Any context.
   virtual size_t write_some(std::string_view bytes) = 0;
   // Writes everything, polling the device if needed: for the log and panics. Any context, also when locks are broken.

@@ -38,12 +38,17 @@ class InterruptRouter {
 };
 
 namespace interrupts {
+// Makes room for a core's counters; before that core's first interrupt. Any core. enomem.
+Result<void> prepare_core(CoreId core);
 void set_handler(u32 vector, const char* name, InterruptHandler& handler);  // boot context or device manager's lock
 // Called by the executive for each vector >= 32 on this core: counts, runs the handler, ends the interrupt.
+// A spurious interrupt (vector_spurious) is counted and not ended (Intel SDM vol. 3, 11.9); one without a handler is
+// counted under its vector and as unknown, ended, and named in the log the first time.
 void dispatch(u32 vector);
 [[nodiscard]] const char* name_of(u32 vector);          // null: none installed
-[[nodiscard]] u64 count(u32 vector, CoreId core);
-[[nodiscard]] u64 unknown_count();
+[[nodiscard]] u64 count(u32 vector, CoreId core);       // taken by that core so far; 0 for a core or vector that is not
+[[nodiscard]] u64 unknown_count();                      // all cores: no handler installed
+[[nodiscard]] u64 spurious_count();                     // all cores
 void set_local_controller(LocalInterruptController& controller);  // one object serves all cores: its registers are per core
 [[nodiscard]] LocalInterruptController& local_controller();
 void set_router(InterruptRouter& router);

@@ -1,0 +1,42 @@
+// The machine, as kernel_main sees it: which devices there are and how they are brought to life.
+// Contract: every platform/<name>/ gives the same functions; only boot/ calls them, in the order in which they stand
+// here. Interrupts are off throughout. Interrupt lines, ports and tables are nobody's business outside this folder.
+#pragma once
+
+#include "boot/boot_info.h"
+#include "lib/result.h"
+
+namespace corral {
+class Core;
+}
+
+namespace corral::platform {
+
+// Serial line and screen, for the log and for panics: registers them as log sinks. Needs no memory management, only
+// the direct map of the first MiB. Bootstrap core, once, before anything else of the platform.
+void early_consoles();
+
+// Finds and registers cores, interrupt controllers, clocks and consoles: after it cores::count() is right (the
+// bootstrap core is core 0), clock::now() runs, interrupts can be routed and consoles take input. Needs the heap,
+// arch::map_device and the traps. Bad or missing firmware tables degrade, with a message, to what works without them.
+// enomem; nothing else.
+Result<void> detect(const BootInfo& boot);
+
+// The bootstrap core's own controller and timer (initialise_this_core for core 0).
+Result<void> start_timers();
+
+// Starts every core that the firmware calls enabled, one at a time, and waits for each until it is online. A core
+// that does not answer becomes ERROR, is named in the log, and is left out; nothing here stops the boot.
+// Each started core comes into core_main() (declared in platform/pc/core_start.h, defined by boot/) on its own guarded
+// stack, its processor not yet initialised.
+void start_other_cores();
+
+// Every core, itself, early in its life, after arch::initialise_processor: local interrupt controller, calibrated
+// timer (Core::set_timer), interrupt counters. enomem; eio: the timer cannot be calibrated (the core must not run).
+Result<void> initialise_this_core(Core& core);
+
+// Ends the machine; `status` is reported on the debug port. Any core, any context.
+[[noreturn]] void power_off(int status);
+[[noreturn]] void reboot();
+
+}  // namespace corral::platform
