@@ -15,9 +15,13 @@ class ClockSource : public Device {
   [[nodiscard]] virtual u64 read() const = 0;       // any core, any context
   [[nodiscard]] virtual u64 frequency() const = 0;  // Hz
   [[nodiscard]] virtual u32 bits() const = 0;       // width: the counter wraps after 2^bits
+
+ protected:
+  ~ClockSource() = default;
 };
 
-// The calling core's own interrupt timer: one-shot.
+// The calling core's own interrupt timer: one-shot. May fire early where the machine's clock has a narrow counter
+// (it is never left alone for longer than clock::longest_quiet()); whoever handles it looks at the clock.
 class CoreTimer : public Device {
  public:
   static constexpr DeviceClass device_class_object{"core-timer"};
@@ -25,19 +29,25 @@ class CoreTimer : public Device {
   virtual void arm(Duration from_now) = 0;  // vector_timer after that time (at least 1 µs); own core only
   virtual void disarm() = 0;                // own core only
   [[nodiscard]] virtual u64 frequency() const = 0;  // as calibrated, Hz
+
+ protected:
+  ~CoreTimer() = default;
 };
 
 namespace clock {
-// Now. Any core, any context.
+// Now. Any core, any context. Instant{0} until use() was called first.
 [[nodiscard]] Instant now();
-// Busy wait for start-up sequences only (interrupts need not work); at least that long.
+// Busy wait for start-up sequences only (interrupts need not work); at least that long. Only after use().
 void spin(Duration time);
 // Wall time at boot (from the real-time clock), ns since 1970.
 [[nodiscard]] i64 boot_wall_time_ns();
 void set_boot_wall_time(i64 ns);
-// Boot context: takes `source` as the machine's clock.
+// Takes `source` as the machine's clock; time goes on from now(). Bootstrap core; may be called again (at most seven
+// times) while other cores read the clock, when the source in use turns out to be no good.
 void use(const ClockSource& source);
 [[nodiscard]] const ClockSource& source();
+// How long the clock may go without anybody reading it: never for wide counters, else a quarter of the counter's range.
+[[nodiscard]] Duration longest_quiet();
 }  // namespace clock
 
 }  // namespace corral

@@ -27,7 +27,11 @@ class ConsoleDevice : public Device {
   virtual size_t write_some(std::string_view bytes) = 0;
   // Writes everything, polling the device if needed: for the log and panics. Any context, also when locks are broken.
   virtual void write_now(std::string_view bytes) = 0;
+  // Also starts input: characters that came before are lost. Boot context, once.
   virtual void set_listener(InputListener& listener) = 0;
+
+ protected:
+  ~ConsoleDevice() = default;
 };
 
 }  // namespace corral

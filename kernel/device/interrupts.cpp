@@ -44,7 +44,7 @@ void report_unknown(u32 vector) {
   const u32 bit = u32{1} << (vector % 32);
   if ((unknown_reported[vector / 32].fetch_or(bit, Order::relaxed) & bit) != 0) return;
   log::warning("interrupt: vector {x} on core {} has no handler; counted and ignored from now on", vector,
-               arch::current_core_id().value);
+               arch::core_index());
 }
 
 u64 sum(Atomic<u64> CoreCounts::* counter) {
@@ -72,7 +72,7 @@ void set_handler(u32 vector, const char* name, InterruptHandler& handler) {
 }
 
 void dispatch(u32 vector) {
-  CoreCounts* mine = counts[arch::current_core_id().value].load(Order::relaxed);
+  CoreCounts* mine = counts[arch::core_index()].load(Order::relaxed);
   KERNEL_ASSERT(vector < vector_count && mine != nullptr);
   increment(mine->taken[vector]);
   if (vector == arch::vector_spurious) {

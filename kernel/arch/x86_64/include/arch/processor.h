@@ -36,14 +36,6 @@ inline void halt() { asm volatile("sti; hlt; cli" ::: "memory"); }
   return *core;
 }
 
-// The calling core's number, for the rooms below core/ that keep things per core. 0 from the bootstrap core's first
-// area on.
-[[nodiscard]] inline CoreId current_core_id() {
-  u32 id;
-  asm("movl %%gs:40, %0" : "=r"(id));
-  return {id};
-}
-
 // The calling core's number (CoreId), valid in every context from the first C++ instruction on: for the rooms below core/.
 [[nodiscard]] inline u32 core_index() {
   u32 index;
@@ -82,7 +74,7 @@ struct alignas(64) CoreArea {
   u64 kernel_stack = 0;            // offset 16: top of this core's kernel stack
   u64 scratch = 0;                 // offset 24: user stack pointer during SYSCALL entry
   void* descriptors = nullptr;     // GDT, TSS and emergency stacks, owned by arch/descriptors.cpp
-  u32 id = 0;                      // offset 40: current_core_id(); set by the owner of the area
+  u32 id = 0;                      // offset 40: core_index(); set by the owner of the area
 };
 
 // Sets up the calling core's processor: descriptor tables, traps, control registers (NX, SMEP, SMAP, UMIP, WP,
