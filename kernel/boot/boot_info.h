@@ -1,5 +1,6 @@
 // What the firmware or boot loader told us, in one form for all of them (PVH, Multiboot2).
-// Filled by boot/ before memory management exists; plain data, fixed sizes, lives for ever.
+// Filled by boot/ before memory management exists; plain data, fixed sizes, lives for ever. The one header of boot/ that
+// lower rooms read: it has no functions and imports nothing but lib/.
 #pragma once
 
 #include <span>
@@ -28,8 +29,13 @@ struct BootInfo {
   PhysicalAddress rsdp = {};              // 0: search for it
   PhysicalAddress kernel_start = {};
   PhysicalAddress kernel_end = {};
+  // Parts of usable memory that are taken: the kernel image, the initramfs, the first page tables.
+  static constexpr u32 max_reserved = 8;
+  MemoryRange reserved[max_reserved] = {};
+  u32 reserved_count = 0;
 
   [[nodiscard]] std::span<const MemoryRange> memory() const { return {ranges, range_count}; }
+  [[nodiscard]] std::span<const MemoryRange> reserved_memory() const { return {reserved, reserved_count}; }
 };
 
 }  // namespace corral

@@ -1,13 +1,15 @@
 // Spin locks for the slow paths, ranked. Test-and-test-and-set with a pause (no ticket: FIFO locks collapse when
 // there are more virtual than host cores). The kernel runs with interrupts off, so no variant saves flags.
 //
-// A core may take a lock only if its rank is higher than that of every lock it holds; checked in every build.
+// A core may take a lock only if its rank is higher than that of every lock it holds; checked in every build: a wrong
+// order, taking a lock twice and giving up a lock that is not held are panics that name the locks.
 // Nothing blocks, sends-and-waits, or touches user memory that may fault in a waiting way while holding one.
 #pragma once
 
 #include "lib/atomic.h"
 #include "lib/thread_annotations.h"
 #include "lib/types.h"
+#include "sync/spin_word.h"
 
 namespace corral {
 
@@ -28,8 +30,8 @@ enum class Rank : u8 {
   timer_hardware = 82,
   heap = 85,
   slab = 86,
+  kernel_map = 88,
   pages = 90,
-  kernel_map = 92,
   console = 95,
   log = 97,
 };
@@ -40,12 +42,19 @@ class CAPABILITY("lock") SpinLock {
   SpinLock(const SpinLock&) = delete;
   SpinLock& operator=(const SpinLock&) = delete;
 
+  // Any context with interrupts off.
   void lock() ACQUIRE();
   void unlock() RELEASE();
+  // One attempt; since it never waits, the rank does not matter.
+  [[nodiscard]] bool try_lock() TRY_ACQUIRE(true);
+  [[nodiscard]] bool held_here() const;  // by the calling core
+  // Panics unless held_here(); tells the analysis that the lock is held.
+  void assert_held() const ASSERT_CAPABILITY(this);
   [[nodiscard]] const char* name() const { return name_; }
+  [[nodiscard]] Rank rank() const { return rank_; }
 
  private:
-  Atomic<u32> held_{0};
+  SpinWord<> word_;  // the holder's core number + 1
   Rank rank_;
   const char* name_;
 };
@@ -61,10 +70,15 @@ class SCOPED_CAPABILITY LockGuard {
   SpinLock& lock_;
 };
 
-// How often any lock was found taken and how long was spun for it, summed over all locks (see /proc/locks).
+// How often any lock was taken, and how often it was found taken, summed over all locks and cores (see /proc/locks).
 struct LockStatistics {
-  Atomic<u64> acquisitions{0};
-  Atomic<u64> contended{0};
+  u64 acquisitions = 0;
+  u64 contended = 0;
 };
+[[nodiscard]] LockStatistics lock_statistics();  // any context
+
+// For a panic alone: from now on the rules are not checked, and lock() gives up waiting after a while, so that the
+// message gets out although the cores that hold the locks were stopped.
+void abandon_locks();
 
 }  // namespace corral

@@ -36,6 +36,9 @@ template <class T = u8>
   return {reinterpret_cast<u64>(pointer) - direct_map_base};
 }
 
+// Whether all of these bytes can be reached through direct(): a table that firmware points at may be anywhere.
+[[nodiscard]] bool direct_map_covers(PhysicalAddress address, u64 size);
+
 class PageTable {
  public:
   // An empty user half under the shared kernel half. enomem.
@@ -67,8 +70,8 @@ class PageTable {
 };
 
 // ---- the calling core's translation state ----------------------------------------------------------------------
-// Loads `table`. `asid` is this core's address-space id for it (0 when the processor has none); `keep` says that the
-// entries of that id in the TLB are still right.
+// Loads `table`. `asid` is this core's address-space id for it, 1 … asid_count() - 1 (0 when the processor has none; id 0
+// is the kernel's own table's); `keep` says that the entries of that id in the TLB are still right.
 void load_page_table(const PageTable& table, u16 asid, bool keep);
 void load_kernel_page_table();  // no user half at all
 [[nodiscard]] u16 asid_count(); // how many address-space ids a core has; 1: none

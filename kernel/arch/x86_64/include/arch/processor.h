@@ -2,6 +2,7 @@
 // Contract: the same names in every arch/<name>/include/arch/processor.h.
 #pragma once
 
+#include "lib/result.h"
 #include "lib/types.h"
 
 namespace corral {
@@ -75,10 +76,17 @@ struct alignas(64) CoreArea {
   u64 scratch = 0;                 // offset 24: user stack pointer during SYSCALL entry
   void* descriptors = nullptr;     // GDT, TSS and emergency stacks, owned by arch/descriptors.cpp
   u32 id = 0;                      // offset 40: core_index(); set by the owner of the area
+  u32 missed_nmis = 0;             // offset 44: NMIs that came while the kernel ran; reported at the next safe moment
 };
 
+// Boot context, on the bootstrap core, once for each other core before it is started: its descriptor tables and guarded
+// emergency stacks (for NMI, double fault, machine check). enomem: that core must be left out. The bootstrap core's
+// own are static. From now on `area` serves current_core() and, with area.id, core_index().
+[[nodiscard]] Result<void> prepare_core_area(Core& core, CoreArea& area);
+
 // Sets up the calling core's processor: descriptor tables, traps, control registers (NX, SMEP, SMAP, UMIP, WP,
-// FSGSBASE off for users, OSXSAVE), SYSCALL, GS base. `kernel_stack` is the top of its guarded stack.
+// FSGSBASE off for users, OSXSAVE), SYSCALL, GS base. `kernel_stack` is the top of its guarded stack. On another core
+// than the bootstrap core prepare_core_area must have been done.
 void initialise_processor(Core& core, CoreArea& area, VirtualAddress kernel_stack);
 
 }  // namespace corral::arch
