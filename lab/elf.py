@@ -8,6 +8,7 @@ Layouts: System V ABI, "ELF-64 Object File Format", chapters 3 and 8.
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from pathlib import Path
 
 from lab.problem import Problem
@@ -15,6 +16,8 @@ from lab.problem import Problem
 ET_EXEC, ET_DYN = 2, 3
 EM_X86_64 = 62
 PT_INTERP = 3
+PT_NOTE = 4
+PHYS32_ENTRY = 18  # Xen's public/elfnote.h
 HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 PROGRAM_HEADER = struct.Struct("<IIQQQQQQ")
 
@@ -50,3 +53,27 @@ def check_static(path: Path) -> bytes:
             "link it statically: gcc -static …, g++ -static …, or musl-gcc -static …",
         )
     return data
+
+
+def pvh_entry(path: Path) -> int:
+    """The physical address where a PVH loader enters this kernel (note XEN_ELFNOTE_PHYS32_ENTRY)."""
+    data = path.read_bytes()
+    fields = HEADER.unpack_from(data)
+    table, entry_size, count = fields[5], fields[9], fields[10]
+    for i in range(count):
+        kind, _, offset, _, _, size, _, _ = PROGRAM_HEADER.unpack_from(data, table + i * entry_size)
+        if kind == PT_NOTE:
+            for name, note, value in _notes(data[offset : offset + size]):
+                if name == b"Xen\0" and note == PHYS32_ENTRY:
+                    return int.from_bytes(value, "little")
+    raise Problem(f"{path} has no PVH entry note", "build the kernel again")
+
+
+def _notes(data: bytes) -> Iterator[tuple[bytes, int, bytes]]:
+    at = 0
+    while at + 12 <= len(data):
+        name_size, value_size, kind = struct.unpack_from("<III", data, at)
+        name_at = at + 12
+        value_at = name_at + name_size + -name_size % 4
+        yield data[name_at : name_at + name_size], kind, data[value_at : value_at + value_size]
+        at = value_at + value_size + -value_size % 4

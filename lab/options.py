@@ -72,11 +72,12 @@ def parse(
 
 def _unknown_option(parser: Parser, word: str, others: dict[str, Parser]) -> Problem:
     what = f"{parser.prog}: there is no option {word}"
-    if near := nearest(word, option_names(parser)):
-        return Problem(what, f"did you mean {near}?", WRONG_USE)
     owners = [name for name, other in others.items() if word in option_names(other)]
     if owners:
         return Problem(what, f"{word} belongs to: {', '.join(f'./corral {name}' for name in owners)}", WRONG_USE)
+    # Without the dashes, which would make all options alike.
+    if near := nearest(word.lstrip("-"), [name.lstrip("-") for name in option_names(parser)]):
+        return Problem(what, f"did you mean --{near}?", WRONG_USE)
     return Problem(what, f"{parser.prog} --help lists what there is", WRONG_USE)
 
 

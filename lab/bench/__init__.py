@@ -1,0 +1,1 @@
+"""`corral bench`: measurements beside Linux, one module per experiment."""

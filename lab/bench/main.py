@@ -1,0 +1,97 @@
+"""`corral bench NAME`: chooses the experiment, keeps its results, draws its plot."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+
+from lab import build, linux, packages, paths
+from lab.bench import boot, mandelbrot, plot
+from lab.bench.results import SYSTEMS, Results
+from lab.machine import check_cores
+from lab.options import Parser, choose, numbers, positive
+from lab.problem import WRONG_USE, Problem
+
+BENCHES = {
+    mandelbrot.NAME: "threads that compute, on 1 to 4 (Bochs: 8) cores",
+    boot.NAME: "kernel entry to prompt, and the memory in use there",
+}
+RUNS = 3
+
+
+def declare(parser: Parser) -> None:
+    parser.add_argument("name", metavar="NAME", help="; ".join(f"{name}: {what}" for name, what in BENCHES.items()))
+    parser.add_argument("--instrument", default="qemu", metavar="NAME",
+                        help="qemu: wall time (default); bochs: virtual time")
+    parser.add_argument("--cores", type=numbers, metavar="LIST", help="such as 1,2,4 or 1-4")
+    parser.add_argument("--threads", type=numbers, metavar="LIST", help="such as 1,2,4,8")
+    parser.add_argument("--runs", type=positive, metavar="N", help=f"median of N runs (default {RUNS})")
+    parser.add_argument("--system", metavar="NAME", help="only corral, or only linux")
+    parser.add_argument("--quick", action="store_true", help="few points, one run each: a look, not a result")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there as well")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the plot there instead of in build/results")
+
+
+def execute(values: Namespace, _: list[str]) -> int:
+    name = choose(values.name, list(BENCHES), "bench")
+    instrument = choose(values.instrument, ("qemu", "bochs"), "instrument")
+    systems = (choose(values.system, SYSTEMS, "system"),) if values.system else SYSTEMS
+    for cores in values.cores or ():
+        check_cores(cores, instrument)
+    if name == boot.NAME and (instrument != "qemu" or values.threads):
+        raise Problem("bench boot measures wall time with qemu, and has no threads",
+                      "leave out --instrument and --threads", WRONG_USE)
+    _prepare(instrument, systems, verbose=values.verbose, yes=values.yes)
+    results, lines = _mandelbrot(values, instrument, systems) if name == mandelbrot.NAME else _boot(values, systems)
+    print("\n".join(lines))
+    _keep(results, f"{name}-{instrument}", values.json, values.plot)
+    return 0
+
+
+def _prepare(instrument: str, systems: tuple[str, ...], *, verbose: bool, yes: bool) -> None:
+    uses = {"build", "plot", instrument}
+    if instrument == "bochs":
+        uses.add("image")
+    if "linux" in systems:
+        uses.add("linux")
+    packages.ensure(uses, yes=yes)
+    if "corral" in systems:
+        build.build_system(verbose=verbose)
+    else:
+        build.build(build.USER, verbose=verbose)
+    if "linux" in systems:
+        linux.kernel()
+
+
+def _mandelbrot(values: Namespace, instrument: str, systems: tuple[str, ...]) -> tuple[Results, list[str]]:
+    quick_cores = (1, 2) if instrument == "qemu" else (1, 4)
+    plan = mandelbrot.Plan(
+        instrument,
+        systems,
+        tuple(values.cores or (quick_cores if values.quick else mandelbrot.CORES[instrument])),
+        tuple(values.threads) if values.threads else ((1, 4) if values.quick else None),
+        values.runs or (1 if values.quick else RUNS),
+        (mandelbrot.QUICK_WORKLOADS if values.quick else mandelbrot.WORKLOADS)[instrument],
+    )
+    results = mandelbrot.measure(plan)
+    return results, mandelbrot.report(results, plan)
+
+
+def _boot(values: Namespace, systems: tuple[str, ...]) -> tuple[Results, list[str]]:
+    cores = tuple(values.cores or ((4,) if values.quick else (1, 2, 4)))
+    plan = boot.Plan(systems, cores, values.runs or (1 if values.quick else RUNS))
+    results = boot.measure(plan)
+    return results, boot.report(results, plan)
+
+
+def _keep(results: Results, name: str, json: Path | None, picture: Path | None) -> None:
+    """Always in build/results; wherever else the user wants it."""
+    kept = [paths.RESULTS / f"{name}.json", *([json] if json else [])]
+    for file in kept:
+        try:
+            results.write(file)
+        except OSError as error:
+            raise Problem(f"{file} cannot be written: {error.strerror}", "give --json another place") from None
+    drawn = picture or paths.RESULTS / f"{name}.png"
+    plot.PLOTS[results.bench](results, drawn)
+    print(f"\nResults: {', '.join(paths.shown(file) for file in kept)}; plot: {paths.shown(drawn)}")

@@ -1,0 +1,199 @@
+"""E1: the Mandelbrot set by threads that share a worklist, on Corral and on Linux.
+
+The identical static binary, array mode, thread creation and joining included.
+QEMU: wall time, one boot per run and system, the two in turn, so that a busy
+host disturbs both alike. Bochs: virtual time, which repeats; one boot each.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from lab.bench import published, systems, table
+from lab.bench.results import Results, Row, medians
+from lab.problem import Problem
+from lab.progress import Progress
+
+NAME = "mandelbrot"
+THREADS = (1, 2, 4, 8, 16, 32)
+LINE = re.compile(r"^mandelbrot: (threads=.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Workload:
+    size: str
+    iterations: int
+    arithmetic: str
+
+    def arguments(self) -> str:
+        return f"--mode array --size {self.size} --iterations {self.iterations} --arithmetic {self.arithmetic}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    instrument: str
+    systems: tuple[str, ...]
+    cores: tuple[int, ...]
+    threads: tuple[int, ...] | None  # None: as published, no single thread on several cores
+    runs: int
+    workload: Workload
+
+    def threads_at(self, cores: int) -> list[int]:
+        return list(self.threads) if self.threads else [count for count in THREADS if cores == 1 or count > 1]
+
+
+# About one second on one emulated core of an ordinary host; in Bochs as in earlier measurements.
+WORKLOADS = {"qemu": Workload("80x25", 600_000, "fixed"), "bochs": Workload("128x96", 512, "double")}
+QUICK_WORKLOADS = {"qemu": Workload("80x25", 150_000, "fixed"), "bochs": Workload("64x48", 256, "double")}
+CORES = {"qemu": (1, 2, 3, 4), "bochs": (1, 2, 4, 8)}
+
+
+def script(threads: list[int], rounds: int, workload: Workload) -> str:
+    """Runs everything, prints at the end: output during a run would disturb it."""
+    counts = " ".join(map(str, threads))
+    numbers = " ".join(str(number) for number in range(1, rounds + 1))
+    return "\n".join([
+        "results=",
+        f"for round in {numbers}; do",
+        f"  for threads in {counts}; do",
+        f'    results="$results$(/host/mandelbrot $threads {workload.arguments()} 2>&1)',
+        '"',
+        "  done",
+        "done",
+        'echo "$results"',
+    ])  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Sample:
+    threads: int
+    compute_ms: float
+    total_ms: float
+    checksum: str
+
+
+def parse(text: str) -> list[Sample]:
+    samples = []
+    for line in LINE.findall(text):
+        fields = dict(word.split("=", 1) for word in line.split() if "=" in word)
+        samples.append(Sample(int(fields["threads"]), float(fields["compute_ms"]), float(fields["total_ms"]),
+                              fields["checksum"]))
+    return samples
+
+
+def boots(plan: Plan) -> Iterator[tuple[int, str, int]]:
+    """(cores, system, runs in this boot), the systems in turn and in changing order."""
+    virtual = plan.instrument == "bochs"
+    for cores in plan.cores:
+        for turn in range(1 if virtual else plan.runs):
+            order = plan.systems if turn % 2 == 0 else plan.systems[::-1]
+            for system in order:
+                yield cores, system, plan.runs if virtual else 1
+
+
+def measure(plan: Plan) -> Results:
+    files = {"mandelbrot": systems.program("mandelbrot")}
+    rows: list[Row] = []
+    checksums: dict[str, str] = {}
+    todo = list(boots(plan))
+    progress = Progress(f"Measuring mandelbrot on {plan.instrument}")
+    for number, (cores, system, runs) in enumerate(todo, start=1):
+        progress.step(f"[{number}/{len(todo)}] {system}, {cores} cores")
+        threads = plan.threads_at(cores)
+        text = systems.run(system, plan.instrument, cores, systems.Job(script(threads, runs, plan.workload), files))
+        samples = parse(text)
+        if len(samples) != len(threads) * runs:
+            progress.failed()
+            raise Problem(f"{system} with {cores} cores gave {len(samples)} of {len(threads) * runs} results:\n"
+                          f"{text[-2000:]}")
+        for sample in samples:
+            checksums.setdefault(sample.checksum, f"{system}, {cores} cores, {sample.threads} threads")
+            for metric, value in (("total_ms", sample.total_ms), ("compute_ms", sample.compute_ms)):
+                rows.append(Row(system, plan.instrument, cores, sample.threads, metric, value))
+    if len(checksums) > 1:
+        progress.failed()
+        found = "; ".join(f"{value} on {where}" for value, where in checksums.items())
+        raise Problem(f"the picture is not the same everywhere: {found}")
+    progress.done(f"{len(rows) // 2} runs")
+    return Results(NAME, medians(rows))
+
+
+def report(results: Results, plan: Plan) -> list[str]:
+    clock = "virtual time, repeatable" if plan.instrument == "bochs" else "wall time, noisy: look at ratios"
+    head = f"Mandelbrot, {plan.workload.size}, {plan.workload.iterations} iterations, {plan.workload.arithmetic}, " \
+           f"creating and joining threads included; {plan.instrument} ({clock}); median of {plan.runs}."
+    out = [head, "Published: seconds on other machines; InfOS drawing (T4.1) and array (T4.2), Linux array (T4.3).", ""]
+    out += table.lines(
+        ["cores", "threads", "Corral ms", "Linux ms", "ratio", "T4.1 s", "T4.2 s", "T4.3 s", "T4.2/T4.3"],
+        [_row(results, cores, threads) for cores, threads in results.points()],
+    )
+    return out + _ratios(results) + gains(results) + speed_ups(results)
+
+
+def _row(results: Results, cores: int, threads: int) -> list[str]:
+    corral = results.value("corral", cores, threads, "total_ms")
+    linux = results.value("linux", cores, threads, "total_ms")
+    draw, array, other = published.MANDELBROT.get((cores, threads), (None, None, None))
+    return [str(cores), str(threads), table.number(corral, 2), table.number(linux, 2),
+            table.number(table.ratio(corral, linux), 3), table.number(draw, 3), table.number(array, 3),
+            table.number(other, 3), table.number(table.ratio(array, other), 3)]  # fmt: skip
+
+
+def _ratios(results: Results) -> list[str]:
+    ratios = sorted(
+        found
+        for cores, threads in results.points()
+        if (found := table.ratio(results.value("corral", cores, threads, "total_ms"),
+                                 results.value("linux", cores, threads, "total_ms"))) is not None
+    )  # fmt: skip
+    if not ratios:
+        return []
+    middle = ratios[len(ratios) // 2] if len(ratios) % 2 else sum(ratios[len(ratios) // 2 - 1 :][:2]) / 2
+    return ["", f"Corral/Linux: median {middle:.3f}, from {ratios[0]:.3f} to {ratios[-1]:.3f}."]
+
+
+def matched(results: Results, system: str, cores: int) -> float | None:
+    """The time with the fewest threads that can use all cores, as the published gains take it."""
+    for at_cores, threads in results.points():
+        if at_cores == cores and threads >= cores:
+            if (value := results.value(system, cores, threads, "total_ms")) is not None:
+                return value
+    return None
+
+
+def gain(before: float | None, after: float | None) -> float | None:
+    return None if not before or after is None else 100.0 * (before - after) / before
+
+
+def gains(results: Results) -> list[str]:
+    cores = sorted({cores for cores, _ in results.points()})
+    body = []
+    for fewer, more in zip(cores, cores[1:]):
+        ours = [gain(matched(results, system, fewer), matched(results, system, more)) for system in ("corral", "linux")]
+        known = published.GAINS.get(more, (None, None)) if more == fewer + 1 else (None, None)
+        body.append([f"{fewer} to {more}", *(table.number(value, 2) for value in ours),
+                     table.number(100.0 * (more - fewer) / more, 2), *(table.number(value, 2) for value in known)])
+    if not body:
+        return []
+    return ["", "Time saved by further cores, per cent (published: T4.5)", "",
+            *table.lines(["cores", "Corral", "Linux", "ideal", "T4.5 InfOS", "T4.5 Linux"], body)]  # fmt: skip
+
+
+def speed_ups(results: Results) -> list[str]:
+    """Speed-up against one core and one thread, and the total beside the ideal."""
+    body = []
+    for cores, threads in results.points():
+        if cores == 1 or threads < cores:
+            continue
+        cells = [str(cores), str(threads)]
+        for system in ("corral", "linux"):
+            alone, here = results.value(system, 1, 1, "total_ms"), results.value(system, cores, threads, "total_ms")
+            speed_up = table.ratio(alone, here)
+            cells += [table.number(speed_up, 2), table.number(table.ratio(cores, speed_up), 3)]
+        body.append(cells)
+    if not body or all(cell == "-" for row in body for cell in row[2:]):
+        return []
+    return ["", "Speed-up over one core, and total time divided by the ideal (one core's time / cores)", "",
+            *table.lines(["cores", "threads", "Corral", "of ideal", "Linux", "of ideal"], body)]  # fmt: skip

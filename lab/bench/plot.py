@@ -1,0 +1,89 @@
+"""Plots, when python3-matplotlib is there. One picture per measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from lab.bench.results import Results
+from lab.problem import Problem
+
+COLOURS = {"corral": "#b5542a", "linux": "#2a6fb5"}
+MARKS = {1: "o", 2: "s", 3: "^", 4: "D", 8: "v"}
+
+
+def _figure(width: float, height: float) -> tuple[Any, Any]:
+    try:
+        import matplotlib
+    except ImportError:
+        raise Problem("matplotlib is not installed", "./corral setup plot") from None
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    return pyplot.subplots(1, 2, figsize=(width, height), layout="constrained")
+
+
+def mandelbrot(results: Results, file: Path) -> None:
+    """Left: total time by threads, a line per core count. Right: speed-up by cores."""
+    figure, (times, speeds) = _figure(11, 4.5)
+    cores = sorted({at for at, _ in results.points()})
+    for system, style in (("corral", "-"), ("linux", "--")):
+        for at in cores:
+            points = [(threads, value) for here, threads in results.points()
+                      if here == at and (value := results.value(system, at, threads, "total_ms")) is not None]
+            if points:
+                times.plot(*zip(*points), style, color=COLOURS[system], marker=MARKS.get(at, "."),
+                           label=f"{system}, {at} core{'s' if at > 1 else ''}", alpha=0.4 + 0.6 * at / max(cores))
+    times.set_xscale("log", base=2)
+    times.set_ylim(bottom=0)
+    times.set_xlabel("threads")
+    times.set_ylabel("total, ms")
+    times.legend(fontsize="small", ncols=2)
+    _speed_up(results, speeds, cores)
+    instruments = ", ".join(sorted({row.instrument for row in results.rows}))
+    figure.suptitle(f"Mandelbrot, the identical binary on both systems ({instruments})")
+    _save(figure, file)
+
+
+def _speed_up(results: Results, axes: Any, cores: list[int]) -> None:
+    from lab.bench.mandelbrot import matched
+
+    for system in ("corral", "linux"):
+        alone = matched(results, system, 1)
+        points = [(at, alone / value) for at in cores if alone and (value := matched(results, system, at))]
+        if points:
+            axes.plot(*zip(*points), color=COLOURS[system], marker="o", label=system)
+    axes.plot(cores, cores, ":", color="gray", label="ideal")
+    axes.set_xticks(cores)
+    axes.set_xlabel("cores (threads: the fewest that use them all)")
+    axes.set_ylabel("speed-up over one core")
+    axes.set_ylim(bottom=0)
+    axes.legend(fontsize="small")
+
+
+def boot(results: Results, file: Path) -> None:
+    """Bars by core count: time to the prompt, and memory in use there."""
+    figure, panels = _figure(9, 4)
+    cores = sorted({at for at, _ in results.points()})
+    for axes, metric, scale, label in zip(panels, ("boot_ms", "used_kib"), (1.0, 1024.0),
+                                          ("kernel entry to prompt, ms", "memory in use at the prompt, MiB")):
+        for offset, system in ((-0.2, "corral"), (0.2, "linux")):
+            values = [(results.value(system, at, 0, metric) or 0.0) / scale for at in cores]
+            axes.bar([index + offset for index in range(len(cores))], values, 0.4, color=COLOURS[system], label=system)
+        axes.set_xticks(range(len(cores)), [str(at) for at in cores])
+        axes.set_xlabel("cores")
+        axes.set_ylabel(label)
+        axes.legend(fontsize="small")
+    _save(figure, file)
+
+
+def _save(figure: Any, file: Path) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        figure.savefig(file, dpi=120)
+    except (OSError, ValueError) as error:
+        raise Problem(f"the plot cannot be written to {file}: {error}", "give --plot a name such as plot.png") from None
+
+
+PLOTS: dict[str, Callable[[Results, Path], None]] = {"mandelbrot": mandelbrot, "boot": boot}

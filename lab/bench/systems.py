@@ -1,0 +1,72 @@
+"""Runs one and the same shell script on Corral or on Linux, on either instrument.
+
+Every experiment goes through here: the script and the files it needs stand in
+/host of both guests, the machine is the same, and only the kernel differs.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab import bochs, command_line, guest, iso, linux, paths, payload
+from lab.machine import Boot, Machine
+from lab.problem import Problem
+
+SCRIPT = "script.sh"
+END = "script: end"
+MEMORY_MIB = 512
+BOCHS_LIMIT_SECONDS = 3600.0
+QEMU_LIMIT_SECONDS = 1800.0
+# The serial line is slow, and power-off does not wait for it.
+CLOSING = f"\necho '{END}'\nsleep 1\n"
+
+
+@dataclass(frozen=True)
+class Job:
+    """A script with the programs it calls (name in /host: contents)."""
+
+    script: str
+    files: dict[str, bytes]
+
+
+def program(name: str) -> bytes:
+    """One of our own programs, as it stands in Corral's initramfs."""
+    path = paths.PROGRAMS / name
+    if not path.is_file():
+        raise Problem(f"{paths.shown(path)} is missing", f"remove {paths.shown(paths.USER_BUILD)} and try again")
+    return path.read_bytes()
+
+
+def _parts(system: str, instrument: str, job: Job, work: Path) -> iso.Entry:
+    """Kernel, initramfs and command line of this system."""
+    files = {**job.files, SCRIPT: (job.script + CLOSING).encode()}
+    if system == "linux":
+        initramfs = linux.initramfs(work / "linux.cpio", files)
+        return iso.Entry("linux", linux.kernel(), initramfs, " ".join(linux.options(instrument)))
+    initramfs = payload.initramfs(files, work)
+    line = command_line.compose(["quiet"], ["/bin/sh", f"/host/{SCRIPT}"])
+    return iso.Entry("multiboot2", paths.KERNEL_ELF, initramfs, line)
+
+
+def run(system: str, instrument: str, cores: int, job: Job, watch: Callable[[str], None] = lambda text: None) -> str:
+    """Boots, lets the script run to its end, and returns all it printed."""
+    with tempfile.TemporaryDirectory(prefix="corral-bench-") as name:
+        work = Path(name)
+        parts = _parts(system, instrument, job, work)
+        if instrument == "bochs":
+            image = iso.make(parts, work / "bench.iso", quiet=True)
+            session = bochs.Session(work / "session")
+            text = bochs.run(session, image, cores, MEMORY_MIB, timeout=BOCHS_LIMIT_SECONDS)
+        else:
+            boot = Boot(parts.kernel, parts.initramfs, parts.line)
+            with guest.Guest(Machine(cores, MEMORY_MIB), boot, patience=QEMU_LIMIT_SECONDS) as machine:
+                machine.ended()
+                text = machine.text
+    if END not in text:
+        print(text[-3000:], file=sys.stderr)
+        raise Problem(f"{system} on {instrument} with {cores} cores did not finish its script (output above)")
+    return text.replace("\r\n", "\n")
