@@ -8,8 +8,12 @@
 // true takes the waiter off under the same lock, then calls wake(). Exactly one party takes a waiter off (waker,
 // time-out or signal), so wake() is called once for each wait. The woken thread is run by its home core only
 // after that core has left the step, so it never runs while still on a stack.
+//
+// That the lock is held is checked at run time, in every build (a queue knows its lock by reference only, which
+// clang's analysis cannot tell apart). An object that holds a queue may end only after it has woken all.
 #pragma once
 
+#include "lib/atomic.h"
 #include "lib/errno.h"
 #include "lib/intrusive_list.h"
 #include "lib/types.h"
@@ -46,9 +50,11 @@ class Waiter {
 
  private:
   friend class WaitQueue;
-  ListLink link_;                    // guarded by queue_'s lock
-  WaitQueue* queue_ = nullptr;       // set by enlist; cleared by who takes the waiter off, under the queue's lock
-  bool interruptible_ = false;
+  ListLink link_;               // guarded by the queue's lock
+  bool interruptible_ = false;  // own core
+  // Where it waits: 0, or the address of the queue; bit 0 and the value `taken` are the hand-shake between the home
+  // core, which reads this without the queue's lock, and a waker that ends the wait meanwhile (waiter.cpp).
+  Atomic<u64> place_{0};
 };
 
 class WaitQueue {
@@ -61,33 +67,47 @@ class WaitQueue {
   // Enlists the caller; the step must then return the result: blocked — or restart, when a signal is already
   // pending (nothing enlisted). `deadline` never: no time-out; a passed deadline gives etimedout at once through the
   // normal path (the step sees wake_reason timed_out when it runs again).
-  [[nodiscard]] Errno wait(Waiter& waiter, Instant deadline = never) REQUIRES(lock_);
+  [[nodiscard]] Errno wait(Waiter& waiter, Instant deadline = never);
   // As wait, but signals do not end it (short waits on other cores' answers).
-  [[nodiscard]] Errno wait_uninterruptible(Waiter& waiter) REQUIRES(lock_);
+  [[nodiscard]] Errno wait_uninterruptible(Waiter& waiter);
   // Wakes the longest waiting one; false when there was none.
-  bool wake_one() REQUIRES(lock_);
-  u32 wake_all() REQUIRES(lock_);
-  [[nodiscard]] bool empty() REQUIRES(lock_) { return waiters_.empty(); }
+  bool wake_one();
+  u32 wake_all();
+  [[nodiscard]] bool empty();
 
   // Takes `waiter` off whatever queue it waits on, for a time-out or a signal; false when someone else was first (then
-  // that one's wake is on its way). Called on the waiter's home core. Does not call wake().
+  // that one's wake is on its way) or signals may not end this wait. Called on the waiter's home core, holding no lock
+  // of a rank above the queue's. Does not call wake(). Waits for no one but a waker that is already at this waiter.
   static bool take_off(Waiter& waiter, bool only_interruptible);
 
  private:
+  friend class StepMutex;
+  void enlist(Waiter& waiter, bool interruptible) REQUIRES(lock_);
+  // The longest waiting one, no longer waiting; null when there is none.
+  Waiter* dequeue() REQUIRES(lock_);
+  // Takes out one that waits here, if it does; on its home core.
+  void strike_out(Waiter& waiter) REQUIRES(lock_);
+
   SpinLock& lock_;
   IntrusiveList<Waiter, &Waiter::link_> waiters_ GUARDED_BY(lock_);
 };
 
 // A lock that is held across waits (mutual exclusion between steps): direct hand-over in order of arrival.
+// `lock` protects it; it must be held in every call.
 class StepMutex {
  public:
   constexpr explicit StepMutex(SpinLock& lock) : lock_{lock}, queue_{lock} {}
-  // ok: the caller holds it (also when it was handed over during a wait). blocked: run the step again.
-  [[nodiscard]] bool acquire(Waiter& waiter) REQUIRES(lock_);
-  void release(Waiter& waiter) REQUIRES(lock_);
-  [[nodiscard]] bool held_by(const Waiter& waiter) const REQUIRES(lock_) { return holder_ == &waiter; }
+  // True: the caller holds it (also when it was handed over during a wait). False: run the step again after the
+  // wake-up. Signals do not end this wait; a waiter whose step will never run again must be given to forget().
+  [[nodiscard]] bool acquire(Waiter& waiter);
+  void release(Waiter& waiter);
+  [[nodiscard]] bool held_by(const Waiter& waiter) const;
+  // The waiter ends: takes it out of the queue, or hands on what it holds or was just handed. On its home core.
+  void forget(Waiter& waiter);
 
  private:
+  void hand_on() REQUIRES(lock_);
+
   SpinLock& lock_;
   WaitQueue queue_;
   Waiter* holder_ GUARDED_BY(lock_) = nullptr;
