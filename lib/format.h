@@ -1,6 +1,7 @@
 // Small text formatting without allocation: format_to(buffer, "{} cores at {x}", n, address).
 // Placeholders: {} decimal, text, bool or character; {x} hexadecimal with 0x; {X16} hexadecimal, 16 digits wide without 0x;
-// {5} right-aligned in 5 columns, {-5} left-aligned, {05} filled with zeros. Too long for the buffer: cut, never overrun.
+// {5} right-aligned in 5 columns, {-5} left-aligned, {05} filled with zeros; {{ and }} for the braces themselves.
+// Too long for the buffer: cut, never overrun; more placeholders than arguments: {missing}. Pure.
 #pragma once
 
 #include <span>
@@ -22,6 +23,8 @@ struct FormatArgument {
       return {Kind::boolean, value};
     } else if constexpr (std::is_same_v<T, char>) {
       return {Kind::character, static_cast<u64>(static_cast<unsigned char>(value))};
+    } else if constexpr (std::is_same_v<T, const char*> || std::is_same_v<T, char*>) {
+      return {Kind::text, 0, value == nullptr ? std::string_view{"(null)"} : std::string_view{value}};
     } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {
       return {Kind::text, 0, std::string_view{value}};
     } else if constexpr (std::is_pointer_v<T>) {

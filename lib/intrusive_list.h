@@ -1,5 +1,6 @@
 // A doubly linked list whose links are members of the elements: no allocation, removal in O(1).
-// The list owns nothing; an element may be in one list per link. Not synchronised: its owner says by what.
+// The list owns nothing; an element may be in one list per link; putting it in twice, or taking out what is in no list,
+// traps. Not synchronised: its owner says by what.
 #pragma once
 
 #include <cstddef>
@@ -46,9 +47,15 @@ class IntrusiveList {
     if (item != nullptr) remove(*item);
     return item;
   }
+  T* pop_back() {
+    T* item = back();
+    if (item != nullptr) remove(*item);
+    return item;
+  }
   // `item` must be in this list.
   static void remove(T& item) {
     ListLink& link = item.*Link;
+    if (!link.linked()) __builtin_trap();
     link.previous_->next_ = link.next_;
     link.next_->previous_ = link.previous_;
     link.next_ = nullptr;
@@ -73,6 +80,7 @@ class IntrusiveList {
   ListLink* tail() { return head()->previous_; }
   void insert_between(T& item, ListLink* before, ListLink* after) {
     ListLink& link = item.*Link;
+    if (link.linked()) __builtin_trap();
     link.previous_ = before;
     link.next_ = after;
     before->next_ = &link;

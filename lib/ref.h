@@ -15,6 +15,14 @@ class RefCounted {
   RefCounted(const RefCounted&) = delete;
   RefCounted& operator=(const RefCounted&) = delete;
   void retain() { references_.fetch_add(1, Order::relaxed); }
+  // For tables that hold no reference of their own: false when the last one is gone and the object about to be deleted.
+  [[nodiscard]] bool retain_if_alive() {
+    u32 count = references_.load(Order::relaxed);
+    while (count != 0) {
+      if (references_.compare_exchange(count, count + 1, Order::relaxed, Order::relaxed)) return true;
+    }
+    return false;
+  }
   void drop() {
     if (references_.fetch_sub(1, Order::acq_rel) == 1) delete static_cast<T*>(this);
   }

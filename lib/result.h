@@ -30,12 +30,27 @@ class [[nodiscard]] Result {
 
   [[nodiscard]] bool ok() const { return ok_; }
   explicit operator bool() const { return ok_; }
-  [[nodiscard]] Errno error() const { return storage_.error; }  // only when !ok()
-  [[nodiscard]] T& value() { return storage_.value; }           // only when ok()
-  [[nodiscard]] const T& value() const { return storage_.value; }
-  [[nodiscard]] T take() { return std::move(storage_.value); }
+  [[nodiscard]] Errno error() const {  // only when !ok(), else a trap
+    if (ok_) [[unlikely]] __builtin_trap();
+    return storage_.error;
+  }
+  [[nodiscard]] T& value() {  // only when ok(), else a trap
+    must_be_ok();
+    return storage_.value;
+  }
+  [[nodiscard]] const T& value() const {
+    must_be_ok();
+    return storage_.value;
+  }
+  [[nodiscard]] T take() {
+    must_be_ok();
+    return std::move(storage_.value);
+  }
 
  private:
+  void must_be_ok() const {
+    if (!ok_) [[unlikely]] __builtin_trap();
+  }
   union Storage {
     Storage() {}
     ~Storage() {}
@@ -60,12 +75,15 @@ class [[nodiscard]] Result<void> {
 };
 
 // Evaluates to the value, or returns the error from the enclosing function (a statement expression: clang and gcc).
-#define TRY(expression)                                    \
-  __extension__({                                          \
-    auto try_result = (expression);                        \
-    if (!try_result.ok()) [[unlikely]]                     \
-      return try_result.error();                           \
-    try_result.take();                                     \
+#define TRY(expression) CORRAL_TRY(expression, CORRAL_TRY_NAME(__COUNTER__))
+#define CORRAL_TRY_NAME(number) CORRAL_TRY_JOIN(number)
+#define CORRAL_TRY_JOIN(number) try_result_##number  // numbered, so that one TRY may stand inside another
+#define CORRAL_TRY(expression, name)     \
+  __extension__({                        \
+    auto name = (expression);            \
+    if (!name.ok()) [[unlikely]]         \
+      return name.error();               \
+    name.take();                         \
   })
 
 }  // namespace corral

@@ -27,7 +27,7 @@ struct Message {
   u64 word[3] = {};
 };
 
-template <u32 Capacity, template <class> class AtomicT = Atomic>
+template <u32 Capacity, template <class> class AtomicT = Atomic, class MessageT = Message>
 class Mailbox {
   static_assert(Capacity >= 2 && (Capacity & (Capacity - 1)) == 0, "a power of two");
 
@@ -37,7 +37,7 @@ class Mailbox {
   }
 
   // False: full, nothing done.
-  [[nodiscard]] bool post(const Message& message) {
+  [[nodiscard]] bool post(const MessageT& message) {
     u64 position = allocated_.load(Order::relaxed);
     for (;;) {
       Slot& slot = slots_[position % Capacity];
@@ -57,7 +57,7 @@ class Mailbox {
   }
 
   // The oldest message; false when there is none (or the oldest is not committed yet).
-  [[nodiscard]] bool take(Message& message) {
+  [[nodiscard]] bool take(MessageT& message) {
     Slot& slot = slots_[taken_ % Capacity];
     if (slot.turn.load(Order::acquire) != taken_ + 1) return false;
     message = slot.message;
@@ -73,7 +73,7 @@ class Mailbox {
   // `turn` says whose move it is: position p: free for the sender that allocates p; p + 1: valid for the owner.
   struct alignas(cache_line) Slot {
     AtomicT<u64> turn{0};
-    Message message;
+    MessageT message;
   };
 
   alignas(cache_line) AtomicT<u64> allocated_{0};  // next position; senders

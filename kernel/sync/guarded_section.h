@@ -15,18 +15,19 @@ struct SectionRequest {
   SectionRequest* next = nullptr;
 };
 
-template <template <class> class AtomicT = Atomic>
+// Request has the two members of SectionRequest, or is derived from it; a model checker brings its own.
+template <template <class> class AtomicT = Atomic, class Request = SectionRequest>
 class GuardedSection {
  public:
   constexpr GuardedSection() = default;
 
   // True: executed before returning. False: the core inside will execute it. Any context; never spins on another core.
-  bool submit(SectionRequest& request) {
-    SectionRequest* head = head_.load(Order::relaxed);
+  bool submit(Request& request) {
+    Request* head = head_.load(Order::relaxed);
     for (;;) {
       if (head == nullptr) {  // nobody inside: enter
         if (head_.compare_exchange(head, inside(), Order::acquire, Order::relaxed)) {
-          request.execute(request);
+          request.execute(request);  // may end the request's life
           leave();
           return true;
         }
@@ -39,33 +40,33 @@ class GuardedSection {
 
  private:
   // The value of head_ while someone is inside and nothing is chained in.
-  static SectionRequest* inside() {
-    static constinit SectionRequest mark;
-    return &mark;
+  static Request* inside() {
+    alignas(Request) static constinit char mark = 0;
+    return reinterpret_cast<Request*>(&mark);  // an address of its own; never followed
   }
 
   // Executes what was chained in meanwhile, until there is nothing more.
   void leave() {
     for (;;) {
-      SectionRequest* expected = inside();
+      Request* expected = inside();
       if (head_.compare_exchange(expected, nullptr, Order::release, Order::relaxed)) return;
-      SectionRequest* newest = head_.exchange(inside(), Order::acquire);
-      SectionRequest* oldest = nullptr;
+      Request* newest = head_.exchange(inside(), Order::acquire);
+      Request* oldest = nullptr;
       while (newest != nullptr) {  // the chain is newest first
-        SectionRequest* following = newest->next;
+        Request* following = newest->next;
         newest->next = oldest;
         oldest = newest;
         newest = following;
       }
       while (oldest != nullptr) {
-        SectionRequest* following = oldest->next;  // execute() may end the request's life
+        Request* following = oldest->next;  // execute() may end the request's life
         oldest->execute(*oldest);
         oldest = following;
       }
     }
   }
 
-  AtomicT<SectionRequest*> head_{nullptr};
+  AtomicT<Request*> head_{nullptr};
 };
 
 }  // namespace corral
