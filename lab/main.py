@@ -150,10 +150,8 @@ def usage() -> str:
     return "\n".join([*lines, "", "./corral COMMAND --help lists a command's options."])
 
 
-def dispatch(arguments: list[str]) -> int:
-    if not arguments or arguments[0] in ("-h", "--help", "help"):
-        print(usage())
-        return 0 if arguments else WRONG_USE
+def understand(arguments: list[str]) -> tuple[Command, Namespace, list[str]]:
+    """The command, its options and the guest's program; a Problem when something is wrong."""
     if arguments[0].startswith("-"):
         raise Problem(f"`{arguments[0]}` comes before the command", "./corral COMMAND [OPTIONS]", WRONG_USE)
     name = options.choose(arguments[0], list(COMMANDS), "command")
@@ -165,7 +163,15 @@ def dispatch(arguments: list[str]) -> int:
         raise Problem("there is no program after the two dashes", f"./corral {name} -- PROGRAM ARGUMENTS", WRONG_USE)
     parsers = _parsers()
     values = options.parse(parsers[name], own, parsers, takes_program=command.takes_program)
-    return command.execute(values, program or [])
+    return command, values, program or []
+
+
+def dispatch(arguments: list[str]) -> int:
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(usage())
+        return 0 if arguments else WRONG_USE
+    command, values, program = understand(arguments)
+    return command.execute(values, program)
 
 
 def main(arguments: list[str]) -> int:

@@ -13,7 +13,7 @@ from lab.testing.selection import Selection
 from lab.testing.tally import Tally
 
 USES = {
-    "lab": (),
+    "lab": ("linux",),
     "host": ("host-tests",),
     "kernel": ("build", "qemu"),
     "system": ("build", "qemu", "image", "linux", "bochs", "plot"),

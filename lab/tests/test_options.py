@@ -1,0 +1,72 @@
+"""A wrong option, command or value names the right one and ends with status 2."""
+
+import contextlib
+import io
+import unittest
+
+from lab.main import main, understand
+from lab.problem import WRONG_USE, Problem
+
+
+def refused(*arguments: str) -> str:
+    """What the command says when it refuses these words."""
+    try:
+        understand(list(arguments))
+    except Problem as problem:
+        assert problem.status == WRONG_USE, problem.status
+        return str(problem)
+    raise AssertionError(f"{arguments} was not refused")
+
+
+class Refusals(unittest.TestCase):
+    def test_a_near_option_is_named(self) -> None:
+        self.assertIn("did you mean --cores?", refused("run", "--core", "3"))
+        self.assertIn("did you mean --timeout?", refused("run", "--time-out=3"))
+
+    def test_an_option_of_another_command_is_named_with_it(self) -> None:
+        self.assertIn("./corral bench", refused("run", "--quick"))
+
+    def test_a_near_command_is_named(self) -> None:
+        self.assertIn("`bench`", refused("bnch"))
+
+    def test_a_program_without_dashes_is_explained(self) -> None:
+        self.assertIn("./corral run -- mandelbrot 8", refused("run", "mandelbrot", "8"))
+
+    def test_dashes_without_a_program(self) -> None:
+        self.assertIn("no program", refused("run", "--"))
+
+    def test_commands_without_programs_refuse_one(self) -> None:
+        self.assertIn("runs no program", refused("test", "--", "ls"))
+
+    def test_numbers_are_checked(self) -> None:
+        for words in (("run", "--cores", "0"), ("run", "--cores", "x"), ("run", "--timeout", "-1"),
+                      ("run", "--seed", "-1"), ("bench", "mandelbrot", "--cores", "1,,2")):
+            with self.subTest(words=words):
+                refused(*words)
+
+    def test_status_and_stream(self) -> None:
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said):
+            self.assertEqual(main(["run", "--core", "3"]), WRONG_USE)
+            self.assertEqual(main(["run", "--memory", "lots", "--", "true"]), WRONG_USE)
+            self.assertEqual(main(["run", "--cores", "999", "--", "true"]), WRONG_USE)
+            self.assertEqual(main(["run", "--emulator", "qem"]), WRONG_USE)
+            self.assertEqual(main(["bench", "mandelbort"]), WRONG_USE)
+            self.assertEqual(main(["bench", "mandelbrot", "--instrument", "bosch"]), WRONG_USE)
+            self.assertEqual(main(["test", "--suite", "kernal"]), WRONG_USE)
+            self.assertEqual(main(["setup", "qemuu"]), WRONG_USE)
+        for mend in ("did you mean `qemu`", "did you mean `mandelbrot`", "did you mean `bochs`",
+                     "did you mean `kernel`", "1 to 255", "--memory 512M"):
+            self.assertIn(mend, said.getvalue())
+
+
+class Understood(unittest.TestCase):
+    def test_everything_after_the_dashes_belongs_to_the_program(self) -> None:
+        _, values, program = understand(["run", "--cores", "8", "--", "mandelbrot", "8", "--mode", "--", "array"])
+        self.assertEqual(values.cores, 8)
+        self.assertEqual(program, ["mandelbrot", "8", "--mode", "--", "array"])
+
+    def test_lists_and_ranges(self) -> None:
+        _, values, _ = understand(["bench", "mandelbrot", "--cores", "1-3,8", "--threads", "4,2"])
+        self.assertEqual(values.cores, [1, 2, 3, 8])
+        self.assertEqual(values.threads, [2, 4])

@@ -1,0 +1,82 @@
+"""The common form of results, and the arithmetic of tables against published figures."""
+
+import json
+import unittest
+
+from lab.bench import boot, mandelbrot, published
+from lab.bench.mandelbrot import Plan, Workload
+from lab.bench.results import Results, Row, from_json, medians
+
+
+def row(system: str, cores: int, threads: int, value: float, metric: str = "total_ms") -> Row:
+    return Row(system, "qemu", cores, threads, metric, value)
+
+
+class Form(unittest.TestCase):
+    def test_exact_form(self) -> None:
+        text = Results("mandelbrot", (row("corral", 2, 4, 1.5),)).to_json()
+        self.assertEqual(json.loads(text), {"bench": "mandelbrot", "rows": [
+            {"system": "corral", "instrument": "qemu", "cores": 2, "threads": 4, "metric": "total_ms", "value": 1.5}]})
+
+    def test_reads_back(self) -> None:
+        results = Results("boot", (row("linux", 1, 0, 3.25, "boot_ms"),))
+        self.assertEqual(from_json(results.to_json()), results)
+
+    def test_unknown_systems_and_instruments_are_refused(self) -> None:
+        with self.assertRaises(ValueError):
+            Row("windows", "qemu", 1, 1, "total_ms", 1.0)
+        with self.assertRaises(ValueError):
+            Row("corral", "guess", 1, 1, "total_ms", 1.0)
+
+    def test_medians_of_runs(self) -> None:
+        rows = [row("corral", 1, 1, value) for value in (9.0, 1.0, 2.0)] + [row("linux", 1, 1, 5.0)]
+        self.assertEqual(medians(rows), (row("corral", 1, 1, 2.0), row("linux", 1, 1, 5.0)))
+
+
+class Mandelbrot(unittest.TestCase):
+    WORK = Workload("80x25", 100, "fixed")
+
+    def published_as_results(self) -> Results:
+        rows = []
+        for (cores, threads), (_, corral, linux) in published.MANDELBROT.items():
+            rows += [row("corral", cores, threads, corral), row("linux", cores, threads, linux)]
+        return Results("mandelbrot", tuple(rows))
+
+    def test_our_gains_of_the_published_times_are_the_published_gains(self) -> None:
+        results = self.published_as_results()
+        for cores, expected in published.GAINS.items():
+            for system, value in zip(("corral", "linux"), expected):
+                found = mandelbrot.gain(mandelbrot.matched(results, system, cores - 1),
+                                        mandelbrot.matched(results, system, cores))
+                self.assertIsNotNone(found)
+                self.assertAlmostEqual(found or 0.0, value, delta=0.02)
+
+    def test_the_report_has_every_point(self) -> None:
+        plan = Plan("qemu", ("corral", "linux"), (1, 2, 3, 4), None, 3, self.WORK)
+        text = "\n".join(mandelbrot.report(self.published_as_results(), plan))
+        self.assertIn("median 1.0", text)
+        self.assertIn("50.72", text)
+        points = {(cores, threads) for cores in plan.cores for threads in plan.threads_at(cores)}
+        self.assertEqual(points, set(published.MANDELBROT))
+
+    def test_a_report_of_one_system_alone(self) -> None:
+        plan = Plan("qemu", ("linux",), (1,), (1,), 1, self.WORK)
+        text = "\n".join(mandelbrot.report(Results("mandelbrot", (row("linux", 1, 1, 2.0),)), plan))
+        self.assertIn("2.00", text)
+
+    def test_parses_the_program_s_line(self) -> None:
+        text = ("noise\nmandelbrot: threads=4 size=80x25 iterations=9 arithmetic=fixed compute_ms=1.250 "
+                "total_ms=2.500 checksum=00ff\nmandelbrot: cannot create a thread\n")
+        self.assertEqual(mandelbrot.parse(text), [mandelbrot.Sample(4, 1.25, 2.5, "00ff")])
+
+    def test_boots_take_turns(self) -> None:
+        plan = Plan("qemu", ("corral", "linux"), (1, 2), None, 2, self.WORK)
+        self.assertEqual([system for _, system, _ in mandelbrot.boots(plan)], ["corral", "linux", "linux", "corral"] * 2)
+        plan = Plan("bochs", ("corral", "linux"), (1,), None, 3, self.WORK)
+        self.assertEqual(list(mandelbrot.boots(plan)), [(1, "corral", 3), (1, "linux", 3)])
+
+
+class BootReport(unittest.TestCase):
+    def test_meminfo(self) -> None:
+        self.assertEqual(boot.meminfo("MemTotal:   479552 kB\nMemFree:  1 kB\nHugePages: 0\n"),
+                         {"MemTotal": 479552, "MemFree": 1})
