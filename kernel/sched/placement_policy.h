@@ -12,6 +12,7 @@
 
 namespace corral::sched {
 
+// created: the asking core runs the creator. woken: the entity's last core asks, or one that acts for it.
 enum class PlacementReason : u8 { created, woken };
 
 // The machine as a policy sees it.

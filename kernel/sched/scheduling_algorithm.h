@@ -8,6 +8,10 @@
 //    waiting, no allocation, no globals. Time comes in as `now`.
 //  - An entity is handed in by enqueue() and belongs to the algorithm until pick() returns it or dequeue() takes it out.
 //    The running entity is not in the algorithm.
+//  - There is no call for "the running entity went to sleep": after the last charge() it simply does not come back before
+//    an enqueue() as `woken`, perhaps on another core. What must survive that is kept in the entity.
+//  - After a change of algorithm at run time the running entity is one that this object never picked: charge() and
+//    review() must cope.
 //  - The engine checks every answer (entity really queued here, allowed on this core) and counts violations.
 #pragma once
 

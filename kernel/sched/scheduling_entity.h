@@ -15,7 +15,7 @@ struct SchedulingEntity {
   // ---- given to the policies -----------------------------------------------------------------------------------
   CoreSet allowed = CoreSet::all();  // affinity mask
   i32 nice = 0;                      // -20 … 19
-  u32 weight = 1024;                 // from nice; see weight_of()
+  u32 weight = 1024;                 // from nice, see weight_of(); once enqueued, changed by the engine's set_nice() only
   Duration run_time{};               // total time on a core
   Instant last_ran{};                // when it last left a core
   CoreId last_core{};                // where
@@ -26,11 +26,22 @@ struct SchedulingEntity {
   i64 virtual_runtime = 0;  // CFS: weighted ns; relative to the queue's minimum while not queued
   Duration slice_left{};    // round-robin: what remains of its quantum
 
-  // ---- kept by the engine: exactly one queue at a time ------------------------------------------------------------
-  enum class Place : u8 { nowhere, queued, running } place = Place::nowhere;
+  // ---- kept by the engine: exactly one place at a time ------------------------------------------------------------
+  // on_the_way: a core has been chosen (home), the entity has not arrived there yet; it belongs to who carries it.
+  enum class Place : u8 { nowhere, on_the_way, queued, running } place = Place::nowhere;
+  CoreId home{};         // whose run queue it is in, or on the way to, or was in last
+  ListLink engine_link;  // in the home's list of all that wait there, whatever the algorithm does
+
+  [[nodiscard]] bool has_run() const { return last_ran != Instant{}; }
 };
 
-// Load weight of a nice value: 1024 at 0, each step about 1.25 ×.
+// Nice values, as for Linux's setpriority().
+inline constexpr i32 nice_lowest = -20;
+inline constexpr i32 nice_highest = 19;
+inline constexpr u32 weight_of_nice_0 = 1024;
+
+// Load weight of a nice value: 1024 at 0, each step a factor of 1.25 (a tenth of a core between two equal competitors).
+// Values outside -20 … 19 count as the nearest of them.
 [[nodiscard]] u32 weight_of(i32 nice);
 
 }  // namespace corral::sched

@@ -1,0 +1,143 @@
+// Completely fair scheduling: every entity is to get time in proportion to its weight.
+//
+// Each entity has a virtual runtime: its time on the core, in ns, divided by its weight (1024: as on the wall). Who has
+// the least runs next. `minimum_` follows the least virtual runtime of all that are here and never goes back; newcomers
+// and sleepers are placed relative to it, so that a new entity neither starves the old ones nor waits for all of them.
+//
+// Invariant: virtual_runtime of an entity in the tree is absolute; of every other one (running, asleep, on the way to
+// another core) it is relative to minimum_ as it was at the last pick() or charge() of it. So it means the same on every
+// core, and nothing has to be told to the algorithm when an entity goes to sleep.
+#include "sched/scheduling_algorithm.h"
+
+namespace corral::sched {
+
+class CompletelyFair final : public SchedulingAlgorithm {
+ public:
+  explicit CompletelyFair(const AlgorithmParameters& parameters)
+      : latency_{parameters.tick.ns * 6},
+        minimum_slice_{parameters.tick.ns},
+        wake_up_lead_{parameters.tick.ns / 4},
+        sleeper_credit_{parameters.tick.ns * 3} {}
+
+  void enqueue(SchedulingEntity& entity, EnqueueReason reason, Instant now) override {
+    i64 lag = entity.virtual_runtime;  // behind (< 0) or ahead (> 0) of the minimum
+    switch (reason) {
+      case EnqueueReason::created:
+        // As if it had had its first turn, beside at least the creator.
+        lag = virtual_time(least_of(slice_of(entity), latency_ / 2), entity.weight);
+        break;
+      case EnqueueReason::woken: {
+        // The others went on meanwhile: what it was ahead is forgiven for time slept, and sleep earns some credit.
+        const i64 slept = now > entity.last_ran ? (now - entity.last_ran).ns : 0;
+        lag -= slept / (i64{waiting_} + 1);
+        if (lag < -sleeper_credit_) lag = -sleeper_credit_;
+        break;
+      }
+      case EnqueueReason::yielded: {
+        // Behind all that wait, but by no more than one round: who yields in a loop must not fall back for ever.
+        const SchedulingEntity* last = last_waiting();
+        if (last != nullptr) {
+          const i64 goal = least_of(last->virtual_runtime - minimum_, tree_.first()->virtual_runtime - minimum_ + latency_);
+          if (goal > lag) lag = goal;
+        }
+        break;
+      }
+      case EnqueueReason::preempted:
+      case EnqueueReason::migrated:
+        break;
+    }
+    if (reason == EnqueueReason::woken) challenger_ = &entity;
+    entity.virtual_runtime = minimum_ + lag;
+    tree_.insert(entity);
+    ++waiting_;
+    weight_waiting_ += entity.weight;
+  }
+
+  void dequeue(SchedulingEntity& entity, Instant) override {
+    tree_.remove(entity);
+    --waiting_;
+    weight_waiting_ -= entity.weight;
+    entity.virtual_runtime -= minimum_;
+  }
+
+  Decision pick(Instant now) override {
+    SchedulingEntity* first = tree_.first();
+    if (first == nullptr) return {};
+    raise_minimum(first->virtual_runtime);
+    dequeue(*first, now);
+    turn_used_ = Duration{};
+    challenger_ = nullptr;
+    return {first, waiting_ == 0 ? never : now + Duration{slice_of(*first)}};
+  }
+
+  void charge(SchedulingEntity& running, Duration used, Instant) override {
+    turn_used_ = turn_used_ + used;
+    const i64 absolute = minimum_ + running.virtual_runtime + virtual_time(used.ns, running.weight);
+    const SchedulingEntity* first = tree_.first();
+    raise_minimum(first == nullptr ? absolute : least_of(absolute, first->virtual_runtime));
+    running.virtual_runtime = absolute - minimum_;
+  }
+
+  Instant review(const SchedulingEntity& running, Instant now) override {
+    const SchedulingEntity* first = tree_.first();
+    if (first == nullptr) return never;
+    const i64 lead = minimum_ + running.virtual_runtime - first->virtual_runtime;
+    const bool challenged = challenger_ == first && lead > virtual_time(wake_up_lead_, first->weight);
+    challenger_ = nullptr;
+    if (challenged) return now;
+    const i64 left = slice_of(running) - turn_used_.ns;
+    return left > 0 ? now + Duration{left} : now;
+  }
+
+  u32 waiting() const override { return waiting_; }
+
+  SchedulingEntity* last_waiting() override {
+    SchedulingEntity* last = nullptr;
+    static_cast<void>(tree_.first_where([&last](SchedulingEntity& entity) {  // always to the right
+      last = &entity;
+      return false;
+    }));
+    return last;
+  }
+
+ private:
+  struct Sooner {
+    bool operator()(const SchedulingEntity& a, const SchedulingEntity& b) const {
+      return a.virtual_runtime < b.virtual_runtime;
+    }
+  };
+
+  static i64 least_of(i64 a, i64 b) { return a < b ? a : b; }
+
+  // ns on the core → virtual ns, without overflow for any time.
+  static i64 virtual_time(i64 ns, u32 weight) {
+    if (weight == weight_of_nice_0) return ns;
+    const i64 w = weight;
+    return ns / w * weight_of_nice_0 + ns % w * weight_of_nice_0 / w;
+  }
+
+  // How long a turn of `entity` is beside those that wait now, in ns.
+  [[nodiscard]] i64 slice_of(const SchedulingEntity& entity) const {
+    const i64 share = latency_ * entity.weight / static_cast<i64>(weight_waiting_ + entity.weight);
+    return share > minimum_slice_ ? share : minimum_slice_;
+  }
+
+  void raise_minimum(i64 to) {
+    if (to > minimum_) minimum_ = to;
+  }
+
+  RedBlackTree<SchedulingEntity, &SchedulingEntity::tree_link, Sooner> tree_;
+  u32 waiting_ = 0;
+  u64 weight_waiting_ = 0;
+  i64 minimum_ = 0;       // virtual ns
+  Duration turn_used_{};  // by the running entity since it was picked
+  const SchedulingEntity* challenger_ = nullptr;  // woken since the last review(); only compared, never followed
+  const i64 latency_;         // ns in which everyone who waits should have a turn
+  const i64 minimum_slice_;   // ns: shorter turns would cost more in switches than they gain
+  const i64 wake_up_lead_;    // ns that the running entity may be ahead of a woken one without being preempted
+  const i64 sleeper_credit_;  // virtual ns that a sleeper may come back behind the minimum
+};
+
+}  // namespace corral::sched
+
+CORRAL_SCHEDULING_ALGORITHM(corral::sched::CompletelyFair, "cfs", "completely fair: time in proportion to weight")

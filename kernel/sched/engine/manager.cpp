@@ -1,0 +1,168 @@
+#include "sched/engine/manager.h"
+
+#include "device/clock.h"
+#include "memory/heap.h"
+#include "trace/log.h"
+
+namespace corral {
+
+namespace {
+
+// Runs on a core that another one told of a change (MessageType::reschedule).
+void on_reschedule_message(Core& core, const Message&) { core.scheduler->want_reschedule(); }
+
+// "fifo, rr, cfs", for messages.
+template <class Descriptor>
+std::string_view names_of(std::span<const Descriptor* const> descriptors, std::span<char> to) {
+  size_t used = 0;
+  for (const Descriptor* descriptor : descriptors) {
+    used += format_to(to.last(to.size() - used), "{}{}", used == 0 ? "" : ", ", descriptor->name).size();
+  }
+  return {to.data(), used};
+}
+
+}  // namespace
+
+SchedulingManager& scheduling() {
+  static constinit SchedulingManager manager;
+  return manager;
+}
+
+Result<void> SchedulingManager::initialise(const Options& options) {
+  char names[128];
+  const sched::AlgorithmDescriptor* algorithm = sched::find_algorithm(options.algorithm);
+  if (algorithm == nullptr) {
+    log::error("sched.algorithm={}: no such algorithm; there are {}", options.algorithm,
+               names_of(sched::algorithms(), names));
+    return Errno::einval;
+  }
+  if (sched::find_placement(options.placement) == nullptr) {
+    log::error("sched.placement={}: no such policy; there are {}", options.placement,
+               names_of(sched::placements(), names));
+    return Errno::einval;
+  }
+  if (options.tick < microseconds(1) || options.tick > seconds(1)) {
+    log::error("the tick of the schedulers must be between 1 µs and 1 s, not {} ns", options.tick);
+    return Errno::einval;
+  }
+  if (!placer_.ready()) {
+    for (const sched::PlacementDescriptor* descriptor : sched::placements()) {
+      void* storage = memory::allocate(round_up(descriptor->size, cache_line));
+      if (storage == nullptr) return Errno::enomem;
+      if (!placer_.add(*descriptor, storage)) {
+        memory::release(storage);
+        log::error("placement policy {} left out: more than {}", descriptor->name, sched::Placer::max_policies);
+      }
+    }
+    set_message_handler(MessageType::reschedule, on_reschedule_message);
+  }
+  tick_ = options.tick;
+  algorithm_.store(algorithm, Order::release);
+  return set_placement(options.placement);
+}
+
+Result<void> SchedulingManager::add(Core& core) {
+  Scheduler* scheduler = TRY(memory::make<Scheduler>(core, placer_.statistics(core.id()), tick_));
+  Result<void> started = scheduler->start(*algorithm_.load(Order::acquire));
+  if (!started.ok()) {
+    delete scheduler;
+    return started.error();
+  }
+  devices().add(*scheduler);
+  core.scheduler = scheduler;
+  schedulers_[core.id().value].store(scheduler, Order::release);
+  ready_.add(core.id(), Order::release);
+  return {};
+}
+
+Scheduler* SchedulingManager::scheduler(CoreId core) const {
+  return core.value < max_cores ? schedulers_[core.value].load(Order::acquire) : nullptr;
+}
+
+CoreId SchedulingManager::place(sched::SchedulingEntity& entity, sched::PlacementReason reason) {
+  const CoreSet usable = ready_.snapshot(Order::acquire) & cores::online();
+  CoreSet candidates = usable & entity.allowed;
+  if (candidates.empty()) [[unlikely]] {
+    widened_.fetch_add(1, Order::relaxed);
+    entity.allowed = CoreSet::all();
+    candidates = usable;
+  }
+  const CoreId here = this_core().id();
+  const CoreId chosen = placer_.choose(entity, reason, candidates, here, clock::now());
+  placer_.assign(entity, chosen, here);
+  return chosen;
+}
+
+void SchedulingManager::send(sched::SchedulingEntity& entity, CoreId to) {
+  placer_.assign(entity, to, this_core().id());
+}
+
+Result<void> SchedulingManager::set_placement(std::string_view name) {
+  if (!placer_.use(name)) return Errno::einval;
+  return {};
+}
+
+Result<void> SchedulingManager::set_algorithm(std::string_view name) {
+  const sched::AlgorithmDescriptor* algorithm = sched::find_algorithm(name);
+  if (algorithm == nullptr) return Errno::einval;
+  const CoreSet all = cores();
+  LockGuard guard{lock_};
+
+  // All objects first, so that lack of memory changes nothing.
+  bool complete = true;
+  all.for_each([&](CoreId core) {
+    Scheduler& timeline = *scheduler(core);
+    auto installation = timeline.prepare(*algorithm);
+    timeline.prepared_ = installation.ok() ? installation.value() : nullptr;
+    complete = complete && installation.ok();
+  });
+  all.for_each([&](CoreId core) {
+    Scheduler& timeline = *scheduler(core);
+    Scheduler::Installation* prepared = std::exchange(timeline.prepared_, nullptr);
+    if (complete) {
+      timeline.want_algorithm(*prepared);
+    } else {
+      Scheduler::discard(prepared);
+    }
+  });
+  if (!complete) return Errno::enomem;
+  algorithm_.store(algorithm, Order::release);
+
+  // Tell them: a core whose only thread runs without a tick would not look for long.
+  Scheduler& own = *this_core().scheduler;
+  own.want_reschedule();
+  const bool under_way = Outbox::pending(own.announcement_);  // of an earlier change; some mailbox was full
+  own.announcement_.targets = all;
+  own.announcement_.targets.remove(own.core().id());
+  if (!under_way) {
+    own.announcement_.message = Message{MessageType::reschedule, {}};
+    this_core().outbox().send(own.announcement_);
+  }
+  return {};
+}
+
+size_t SchedulingManager::describe_scheduling(char* to, size_t size) const {
+  size_t used = 0;
+  const auto line = [&](std::string_view format, const auto&... arguments) {
+    used += format_to({to + used, size - used}, format, arguments...).size();
+  };
+  line("algorithm {}:", algorithm_name());
+  for (const sched::AlgorithmDescriptor* descriptor : sched::algorithms()) line(" {}", descriptor->name);
+  line("\nplacement {}:", placement_name());
+  for (const sched::PlacementDescriptor* descriptor : sched::placements()) line(" {}", descriptor->name);
+  line("\ntick {} ns\nplacement violations {}\nmasks widened {}\n", tick_, placer_.violations(),
+       widened_.load(Order::relaxed));
+  line("core algorithm runnable coming   weight   switches preemptions   moved_in  moved_out         idle_ns violations\n");
+  const Instant now = clock::now();
+  cores().for_each([&](CoreId core) {
+    const sched::CoreStatistics& numbers = statistics(core);
+    const Scheduler& timeline = *scheduler(core);
+    line("{4} {9} {8} {6} {8} {10} {11} {10} {10} {15} {10}\n", core, timeline.algorithm().name, numbers.runnable(),
+         numbers.on_the_way(), numbers.load_weight.load(Order::relaxed), numbers.switches.load(Order::relaxed),
+         numbers.preemptions.load(Order::relaxed), numbers.migrations_in.load(Order::relaxed),
+         numbers.migrations_out(), numbers.idle_time(now), timeline.violations().total());
+  });
+  return used;
+}
+
+}  // namespace corral

@@ -1,0 +1,52 @@
+#include "sched/engine/placer.h"
+
+namespace corral::sched {
+
+bool Placer::add(const PlacementDescriptor& descriptor, void* storage) {
+  if (count_ == max_policies) return false;
+  entries_[count_] = {&descriptor, descriptor.make(storage)};
+  ++count_;
+  return true;
+}
+
+bool Placer::use(std::string_view name) {
+  for (u32 i = 0; i < count_; ++i) {
+    if (name == entries_[i].descriptor->name) {
+      current_.store(&entries_[i], Order::release);
+      return true;
+    }
+  }
+  return false;
+}
+
+const PlacementDescriptor& Placer::current() const { return *current_.load(Order::acquire)->descriptor; }
+
+CoreId Placer::choose(const SchedulingEntity& entity, PlacementReason reason, const CoreSet& candidates, CoreId here,
+                      Instant now) {
+  const SystemView view{statistics_, random_};
+  const PlacementRequest request{entity, reason, candidates, here, now};
+  const CoreId chosen = current_.load(Order::acquire)->policy->select(request, view);
+  if (candidates.contains(chosen)) return chosen;
+  violations_.fetch_add(1, Order::relaxed);
+  return candidates.lowest();
+}
+
+void Placer::assign(SchedulingEntity& entity, CoreId to, CoreId here) {
+  forget(entity);
+  if (entity.has_run() && entity.last_core != to) statistics_[entity.last_core.value].count_migrations_out(1);
+  if (to == here) return;  // enqueued at once: nothing travels, nothing is counted
+  statistics_[to.value].expect_one();
+  entity.home = to;
+  entity.place = SchedulingEntity::Place::on_the_way;
+}
+
+void Placer::forget(SchedulingEntity& entity) {
+  if (entity.place != SchedulingEntity::Place::on_the_way) return;
+  statistics_[entity.home.value].expect_one_less();
+  if (entity.has_run() && entity.last_core != entity.home) {
+    statistics_[entity.last_core.value].count_migrations_out(~u64{0});  // one less
+  }
+  entity.place = SchedulingEntity::Place::nowhere;
+}
+
+}  // namespace corral::sched

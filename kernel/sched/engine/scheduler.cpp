@@ -1,0 +1,120 @@
+#include "sched/engine/scheduler.h"
+
+#include "device/clock.h"
+#include "lib/format.h"
+#include "memory/heap.h"
+
+namespace corral {
+
+using sched::SchedulingEntity;
+
+Scheduler::Scheduler(Core& core, sched::CoreStatistics& published, Duration tick)
+    : Device{device_class_object}, core_{core}, tick_{tick}, published_{published}, queue_{core.id(), published, tick} {}
+
+Result<Scheduler::Installation*> Scheduler::prepare(const sched::AlgorithmDescriptor& algorithm) const {
+  // The descriptor's alignment is 64: the heap gives that from 64 bytes on.
+  static_assert(sizeof(Installation) <= cache_line);
+  void* memory = memory::allocate(cache_line + round_up(algorithm.size, cache_line));
+  if (memory == nullptr) return Errno::enomem;
+  void* storage = static_cast<u8*>(memory) + cache_line;
+  return ::new (memory) Installation{&algorithm, algorithm.make(storage, {core_.id(), tick_})};
+}
+
+void Scheduler::discard(Installation* installation) {
+  if (installation == nullptr) return;
+  installation->algorithm->~SchedulingAlgorithm();
+  memory::release(installation);
+}
+
+void Scheduler::adopt(Installation& installation, Instant now) {
+  queue_.install(*installation.algorithm, now);
+  discard(installed_);
+  installed_ = &installation;
+  in_use_.store(installation.descriptor, Order::release);
+}
+
+Result<void> Scheduler::start(const sched::AlgorithmDescriptor& algorithm) {
+  if (installed_ != nullptr) return Errno::ebusy;
+  adopt(*TRY(prepare(algorithm)), clock::now());
+  published_.begin_idle(clock::now());
+  return {};
+}
+
+Result<void> Scheduler::change_algorithm(const sched::AlgorithmDescriptor& algorithm) {
+  Installation* installation = TRY(prepare(algorithm));
+  discard(wanted_.exchange(nullptr, Order::acq_rel));  // an older wish
+  const Instant now = clock::now();
+  adopt(*installation, now);
+  continue_until(queue_.review(now), now);
+  return {};
+}
+
+void Scheduler::want_algorithm(Installation& installation) {
+  discard(wanted_.exchange(&installation, Order::acq_rel));
+}
+
+void Scheduler::look(Instant now) {
+  if (wanted_.load(Order::relaxed) == nullptr) [[likely]] return;
+  Installation* installation = wanted_.exchange(nullptr, Order::acq_rel);
+  if (installation != nullptr) adopt(*installation, now);
+}
+
+void Scheduler::continue_until(Instant until, Instant now) {
+  if (until <= now) {
+    reschedule_wanted_ = true;
+  } else if (until != slice_end_) {
+    slice_end_ = until;
+    if (running() != nullptr) core_.arm_timer(until);
+  }
+}
+
+void Scheduler::enqueue(SchedulingEntity& entity, sched::EnqueueReason reason) {
+  const Instant now = clock::now();
+  look(now);
+  continue_until(queue_.enqueue(entity, reason, now), now);
+}
+
+SchedulingEntity* Scheduler::pick_next() {
+  const Instant now = clock::now();
+  look(now);
+  const sched::Decision decision = queue_.pick(now);
+  reschedule_wanted_ = false;
+  slice_end_ = decision.entity == nullptr ? never : decision.until;
+  if (decision.entity != nullptr) core_.arm_timer(slice_end_);  // an idle core's timer is set by Core::sleep()
+  return decision.entity;
+}
+
+void Scheduler::leave(SchedulingEntity& running, sched::LeaveReason reason) {
+  queue_.leave(running, reason, clock::now());
+}
+
+bool Scheduler::remove(SchedulingEntity& waiting) { return queue_.remove(waiting, clock::now()); }
+
+void Scheduler::on_timer() {
+  const Instant now = clock::now();
+  look(now);
+  slice_end_ = never;  // whatever was armed has fired: arm again in any case
+  const Instant until = queue_.review(now);
+  if (until <= now) {
+    reschedule_wanted_ = true;
+  } else if (running() != nullptr) {
+    slice_end_ = until;
+    core_.arm_timer(until);
+  }
+}
+
+void Scheduler::update_running() { queue_.charge(clock::now()); }
+
+void Scheduler::set_nice(SchedulingEntity& entity, i32 nice) {
+  const Instant now = clock::now();
+  queue_.set_nice(entity, nice, now);
+  continue_until(queue_.review(now), now);
+}
+
+size_t Scheduler::describe(char* to, size_t size) const {
+  return format_to({to, size}, "timeline of core {}: {}, {} runnable", core_.id(), algorithm().name,
+                   published_.runnable())
+      .size();
+}
+
+}  // namespace corral
