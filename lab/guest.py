@@ -98,6 +98,12 @@ class Guest:
                     continue
                 raise GuestFailure(f"waited in vain for {wanted.pattern!r}\n{self.said()}")
 
+    def run_for(self, seconds: float) -> None:
+        """Reads along for this long, waiting for nothing."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline and self._read(deadline):
+            pass
+
     def prompt(self) -> None:
         self.expect(PROMPT)
 
@@ -148,16 +154,16 @@ class Guest:
         """Types a command line at the prompt; its output and status.
 
         Marks surround the output. They are typed in two halves, so that the
-        echo of the typing is never taken for them.
+        echo of the typing is never taken for them. One line only.
         """
         number = next(self._numbers)
-        self.send(f'echo "@""<{number}"; {command}\necho "@"">{number}:$?"\n')
+        then = " " if command.rstrip().endswith("&") else "; "
+        self.send(f'echo "@""<{number}"; {command}{then}echo "@"">{number}:$?"\n')
         self.expect(rf"@<{number}\r?\n")
         begin = self._at
-        # The second line's echo stands between; the prompt before it, too.
         found = self.expect(rf"@>{number}:(\d+)")
         self.prompt()
-        return Answer(_without_typing(self.text[begin : found.start()], number), int(found[1]))
+        return Answer(self.text[begin : found.start()].replace("\r\n", "\n"), int(found[1]))
 
     # --- the end -------------------------------------------------------------
 
@@ -175,15 +181,6 @@ class Guest:
         if self._qmp is not None:
             self._qmp.close()
         shutil.rmtree(self._directory, ignore_errors=True)
-
-
-def _without_typing(text: str, number: int) -> str:
-    """The output proper: the prompt and the echo of the closing line taken off its end."""
-    text = text.replace("\r\n", "\n")
-    echo = text.rfind(f'echo "@"">{number}')
-    if echo >= 0:
-        text = text[: text.rfind("\n", 0, echo) + 1]
-    return text
 
 
 def corral(

@@ -41,10 +41,6 @@ class Reports(unittest.TestCase):
         self.assertEqual(build.failure(lines), lines[1:])
         self.assertEqual(build.failure(["CMake Error"]), ["CMake Error"])
 
-    def test_output_without_the_typing_around_it(self) -> None:
-        text = 'one\r\ntwo\r\n# echo "@"">3:$?"\r\n'
-        self.assertEqual(guest._without_typing(text, 3), "one\ntwo\n")
-
     def test_prompts(self) -> None:
         for text in ("# ", "x\r\ncorral:/tmp# ", "\nuser$ "):
             self.assertTrue(guest.PROMPT.search(text), text)
