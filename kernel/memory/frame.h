@@ -7,12 +7,20 @@
 
 namespace corral {
 
+// Whose a page is. A page that heads a block (of 2^order pages) speaks for the block; the others in it are `inside`.
+enum class FrameState : u8 {
+  inside = 0,  // in a block whose first page says more; or never given out (reserved, not memory)
+  free,        // first of a free block of the buddy allocator
+  local,       // on a core's page list
+  used,        // given out
+};
+
 struct Frame {
   ListLink link;              // in a free list (owner: that list's lock or core), or in its user's list
-  Atomic<u32> references{0};  // mappings and caches that share this page; 0: free or owned by one kernel user
-  u8 order = 0;               // buddy allocator: size of the block that starts here (log2 of pages)
-  u8 state = 0;               // buddy allocator: see memory/page_allocator.h
-  u16 slab_index = 0;         // slab allocator: which cache owns this page
+  Atomic<u32> references{0};  // mappings and caches that share this page; slab pages: memory/slab_cache.h
+  u8 order = 0;               // size of the block that starts here (log2 of pages)
+  FrameState state = FrameState::inside;
+  u16 slab_index = 0;         // the heap: 1 + number of the slab cache that owns this page; 0: none
 };
 static_assert(sizeof(Frame) == 24);
 

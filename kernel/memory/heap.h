@@ -14,10 +14,13 @@ void initialise_heap();  // boot context, after initialise_pages
 
 // Any context; alignment is 16 for sizes below 64 and 64 from there on (a cache line). Null when memory is short.
 [[nodiscard]] void* allocate(size_t size);
-void release(void* pointer);  // null is allowed
+void release(void* pointer);  // null is allowed; a double release, or a pointer that is not the heap's, panics
+// Returns the calling core's spare objects to their slabs (and so empty slabs to the pages); any context.
+void trim_heap();
 
 struct HeapStatistics {
-  u64 objects, bytes, slab_pages, block_pages;
+  u64 objects, bytes;           // in use
+  u64 slab_pages, block_pages;  // held, in use or not
 };
 [[nodiscard]] HeapStatistics heap_statistics();
 

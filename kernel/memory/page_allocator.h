@@ -2,7 +2,8 @@
 //
 // allocate() and release() of single pages work on the calling core's list without any lock; an empty list is
 // refilled in one batch from the buddy allocator, a full one returns a batch. When both are empty the answer is
-// enomem, never a panic. Pages are not zeroed unless asked.
+// enomem, never a panic. Pages are not zeroed unless asked. Releasing what is not in use panics: it is a bug.
+// A frame goes back empty: its link in no list. "Any context" here means any core with interrupts off.
 #pragma once
 
 #include <span>
@@ -25,6 +26,9 @@ enum class Zero : bool { no, yes };
 inline constexpr u32 max_order = 10;
 [[nodiscard]] Result<Frame*> allocate_block(u32 order);
 void release_block(Frame& first, u32 order);
+// Gives pages away that initialise_pages was told to reserve (an initramfs that was unpacked, say): the whole pages
+// inside the range, as far as they are memory. Once for each page.
+void release_reserved(PhysicalAddress base, u64 size);
 // Drops one reference; frees the page with the last one. Any context.
 void release_page(Frame& frame);
 inline void share_page(Frame& frame) { frame.references.fetch_add(1, Order::relaxed); }
@@ -33,7 +37,7 @@ inline void share_page(Frame& frame) { frame.references.fetch_add(1, Order::rela
 [[nodiscard]] Result<PhysicalAddress> allocate_low();
 
 [[nodiscard]] Frame& frame_of(PhysicalAddress address);  // address must be managed memory
-[[nodiscard]] bool is_managed(PhysicalAddress address);
+[[nodiscard]] bool is_managed(PhysicalAddress address);  // memory above the first megabyte, reserved or not
 [[nodiscard]] PhysicalAddress address_of(const Frame& frame);
 [[nodiscard]] u8* contents(const Frame& frame);  // through the direct map
 
@@ -45,7 +49,8 @@ struct PageStatistics {
 };
 [[nodiscard]] PageStatistics page_statistics();
 
-// Makes the n-th allocation from now fail, then every `every`-th (0: only that one); for tests of the out-of-memory paths.
+// Makes the n-th allocation from now fail, then every `every`-th (0: only that one); nth 0 ends that. Counts pages,
+// blocks and heap objects on all cores; for tests of the out-of-memory paths.
 void fail_allocation(u64 nth, u64 every);
 
 }  // namespace corral::memory

@@ -1,0 +1,29 @@
+// The timer queue of a core: a tree ordered by instant; equal instants run in the order in which they were added.
+// Own core only, interrupts off. Pure: `now` is a parameter. Neighbours: core.cpp arms the hardware for first().
+#include "core/timer_queue.h"
+
+namespace corral {
+
+void TimerQueue::add(TimerEvent& event, Instant when) {
+  cancel(event);
+  event.when_ = when;
+  events_.insert(event);
+}
+
+void TimerQueue::cancel(TimerEvent& event) {
+  if (event.pending()) events_.remove(event);
+}
+
+Instant TimerQueue::first() const {
+  const TimerEvent* event = events_.first();
+  return event == nullptr ? never : event->when();
+}
+
+void TimerQueue::run_until(Instant now) {
+  for (TimerEvent* event = events_.first(); event != nullptr && event->when() <= now; event = events_.first()) {
+    events_.remove(*event);
+    event->action_(*event);  // may add and cancel events, and end this event's life
+  }
+}
+
+}  // namespace corral
