@@ -7,6 +7,7 @@ and a test that fails because of that is worth nothing.
 
 from __future__ import annotations
 
+import codecs
 import itertools
 import os
 import re
@@ -28,6 +29,7 @@ PATIENCE_SECONDS = 300.0
 # The shell's prompt ends so, and nothing follows it.
 PROMPT = re.compile(r"(?:^|[\r\n])[^\r\n]*[#$] \Z")
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+UNFINISHED_ESCAPE = re.compile(r"\x1b(\[[0-9;?]*)?\Z")
 
 
 class GuestFailure(AssertionError):
@@ -58,6 +60,8 @@ class Guest:
         self._numbers = itertools.count(1)
         self.text = ""  # everything the serial line said so far
         self._at = 0  # up to here it was waited for
+        self._held = ""
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         wiring = qemu.Wiring(
             serial="stdio",
             debug_console=self._directory / "e9",
@@ -139,8 +143,15 @@ class Guest:
         if not ready:
             return False
         data = os.read(self._child.stdout.fileno(), 65536)
-        self.text += ESCAPES.sub("", data.decode(errors="replace"))
+        self.text += self._plain(data)
         return bool(data)
+
+    def _plain(self, data: bytes) -> str:
+        """The text without escape sequences; one that is not complete yet is kept for later."""
+        text = self._held + self._decoder.decode(data)
+        cut = UNFINISHED_ESCAPE.search(text)
+        self._held = text[cut.start() :] if cut else ""
+        return ESCAPES.sub("", text[: cut.start()] if cut else text)
 
     # --- typing --------------------------------------------------------------
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pty
-import signal
 import subprocess
 import sys
 import tempfile
@@ -83,13 +82,7 @@ def _in_qemu(request: Request, boot: Boot, work: Path) -> int:
             pass  # it ended before the door was open; its own message says why
         outcome = _wait(child, work / "e9", request)
     finally:
-        if child.poll() is None:
-            child.send_signal(signal.SIGTERM)
-            try:
-                child.wait(10)
-            except subprocess.TimeoutExpired:
-                child.kill()
-                child.wait()
+        _quit(child, machine)
         if pump:
             pump.join()
     if child.returncode not in (0, None) and not (work / "e9").exists():
@@ -97,6 +90,19 @@ def _in_qemu(request: Request, boot: Boot, work: Path) -> int:
     reason = machine.shutdown_reason() if machine else ""
     left = outcome == "ended" and reason.startswith("host-")
     return _conclude(request, "left" if left else outcome, work / "e9")
+
+
+def _quit(child: subprocess.Popen[bytes], machine: Qmp | None) -> None:
+    """Ends an emulator that still runs: asked nicely, for QEMU comments on signals."""
+    if child.poll() is None and machine is not None:
+        try:
+            machine.command("quit")
+            child.wait(10)
+        except (Problem, OSError, subprocess.TimeoutExpired):
+            pass
+    if child.poll() is None:
+        child.kill()
+        child.wait()
 
 
 def _pump(child: subprocess.Popen[bytes]) -> None:
