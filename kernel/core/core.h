@@ -47,6 +47,7 @@ class Core final : public Device {
   // ---- own ---------------------------------------------------------------------------------------------------
   // Handles all messages waiting. Interrupts off, at a point where the current step is finished.
   void drain_mailbox();
+  [[nodiscard]] bool has_mail() const { return !mailbox_.empty(); }
   // Sleeps until there is something to do: stops the tick, arms the timer for the first of timers(), halts. Returns
   // after at least one interrupt or message.
   void sleep();
@@ -54,8 +55,12 @@ class Core final : public Device {
   [[nodiscard]] Outbox& outbox() { return outbox_; }
   [[nodiscard]] CoreTimer* timer() { return timer_; }
   void set_timer(CoreTimer& timer) { timer_ = &timer; }
-  // Arms the hardware for the earlier of `when` (end of the running thread's slice) and the first timer.
-  void arm_timer(Instant when);
+  // Sets when the running thread's slice ends and arms the hardware for the earlier of that and the first timer.
+  void arm_timer(Instant slice_end);
+  // Arms the hardware again after timers() has changed.
+  void rearm_timer() { arm_timer(slice_end_); }
+  // The timer interrupt: runs the timers that are due, then the scheduler's on_timer().
+  void on_timer_interrupt();
   [[nodiscard]] arch::CoreArea& area() { return area_; }
 
   Scheduler* scheduler = nullptr;  // set before the core is online
@@ -85,6 +90,8 @@ class Core final : public Device {
   Outbox outbox_;                // own
   CoreTimer* timer_ = nullptr;   // own
   Instant armed_ = never;        // own: what the hardware timer is set to
+  Instant slice_end_ = never;    // own: when the running thread is to be looked at again
+  friend class CoreTable;
 
   alignas(cache_line) Atomic<u32> interrupt_pending_{0};  // shared: a message interrupt is on its way
   alignas(cache_line) Atomic<u32> asleep_{0};             // shared: the core is in sleep()

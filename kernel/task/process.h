@@ -10,6 +10,8 @@
 #include "task/thread.h"
 #include "vm/address_space.h"
 
+// A process's life: created → alive (threads) → zombie (no threads, status kept for the parent) → reaped (out of the table).
+
 namespace corral {
 
 // What fs/ keeps for a process (open files, working directory, umask): owned here, known there.
@@ -35,7 +37,15 @@ class Process final : public RefCounted<Process> {
   // Adds a thread; the first has the process's id as its own. eagain: limit reached or the process is ending.
   Result<Ref<Thread>> add_thread();
   // Calls visit for each thread under lock_.
-  void for_each_thread(void (*visit)(void* context, Thread& thread), void* context) EXCLUDES(lock_);
+  template <class Visitor>
+  void for_each_thread(Visitor&& visit) EXCLUDES(lock_) {
+    LockGuard guard{lock_};
+    for_each_thread_locked(visit);
+  }
+  template <class Visitor>
+  void for_each_thread_locked(Visitor&& visit) REQUIRES(lock_) {
+    threads_.for_each([&](Thread& thread) { visit(thread); });
+  }
   [[nodiscard]] u32 thread_count() EXCLUDES(lock_);
   [[nodiscard]] Ref<Thread> find_thread(ThreadId id) EXCLUDES(lock_);
 
@@ -44,7 +54,12 @@ class Process final : public RefCounted<Process> {
   void set_space(Ref<vm::AddressSpace> space) EXCLUDES(lock_);
 
   // Asks every thread except `except` to end; `status` is in wait4's form and counts if this is the first request.
-  void end(i32 wait_status, Thread* except = nullptr) EXCLUDES(lock_);
+  void end(i32 wait_status) EXCLUDES(lock_);
+  // exec: asks all other threads to end. ok: `thread` is alone; blocked: run the step again; eagain: someone else ends the
+  // process or executes a program already.
+  Result<void> become_alone(Thread& thread) EXCLUDES(lock_);
+  // Gives the only thread the process's id (after exec by a thread that was not the first).
+  void adopt_leader_id(Thread& thread) EXCLUDES(lock_);
   [[nodiscard]] bool ending() const { return ending_.load(Order::acquire); }
   // The running thread ends itself; the last one ends the process: resources released, children handed to the first
   // process, parent told. Thread context; then answer Errno{} from the step with thread.ended set.
@@ -52,13 +67,18 @@ class Process final : public RefCounted<Process> {
 
   Ref<ProcessResources> resources;  // set before the first thread runs; its own locks inside
   SignalAction actions[signal_count + 1] GUARDED_BY(lock_) = {};
-  Atomic<SignalSet> pending{0};     // any: signals for the process as a whole
+  Atomic<SignalSet> pending{0};     // signals for the process as a whole: any reads, changed under lock_
+  PendingSignals waiting GUARDED_BY(lock_);
+  // Job control. stop(): every thread stops before its next return to user mode; go_on(): they continue.
+  void stop(int signal) EXCLUDES(lock_);
+  void go_on() EXCLUDES(lock_);
+  [[nodiscard]] bool stopped() const { return stopped_.load(Order::acquire); }
   Atomic<i32> group{0};             // process group
   Atomic<i32> session{0};
   char name[16] = {};               // comm of the main program
   VirtualAddress arguments_start{}, arguments_end{};  // for /proc/[pid]/cmdline; set by exec
   char executable[256] = {};        // path, for /proc/[pid]/exe
-  bool is_vfork_child = false;
+  Atomic<bool> borrows_space{false};  // a vfork child that has neither executed a program nor ended: its parent waits
 
   // Times of threads that ended, and of children that were waited for (ns).
   Atomic<i64> user_ns{0}, system_ns{0}, children_user_ns{0}, children_system_ns{0};
@@ -70,31 +90,48 @@ class Process final : public RefCounted<Process> {
 
  private:
   friend class ProcessTable;
-  friend class Processes;
-  explicit Process(ProcessId id);
+  Process(ProcessId id, Process* creator);
+  void remove_thread(Thread& thread) EXCLUDES(lock_);
 
   ProcessId id_;
   SpinLock lock_{Rank::process, "process"};
   IntrusiveList<Thread, &Thread::process_link_> threads_ GUARDED_BY(lock_);
   Ref<vm::AddressSpace> space_ GUARDED_BY(lock_);
   Atomic<bool> ending_{false};
+  Atomic<bool> stopped_{false};
+  u32 live_threads_ GUARDED_BY(lock_) = 0;     // in threads_
+  u32 running_threads_ GUARDED_BY(lock_) = 0;  // of those, the ones that have not ended; the one that makes it 0 ends the process
+  WaitQueue alone_{lock_};  // exec waits here until the other threads have ended
 
- public:  // kinship: guarded by the process table's lock (processes::lock())
+ public:  // kinship: guarded by processes::lock()
   Process* parent = nullptr;
   ListLink sibling_link;
+  TreeLink table_link;
   IntrusiveList<Process, &Process::sibling_link> children;
   ProcessState state = ProcessState::alive;
-  i32 exit_status = 0;       // wait4's form
-  i32 exit_signal = sigchld;
-  bool stop_reported = false, stopped = false, continue_reported = true;
-  WaitQueue child_changed;   // parents waiting in wait4
+  i32 exit_status = 0;             // wait4's form
+  i32 exit_signal = sigchld;       // 0: none
+  i32 stop_signal = 0;             // not 0: stopped, and wait4(WUNTRACED) has not told yet
+  bool continued = false;          // wait4(WCONTINUED) has not told yet
+  WaitQueue child_changed;         // threads of this process in wait4, and the parent of a vfork child
+
+  void note_stop(int signal);
 };
 
 namespace processes {
 [[nodiscard]] SpinLock& lock();
+// The first process: adopts orphans; its end is the machine's.
+[[nodiscard]] Process* first();
 [[nodiscard]] Ref<Process> find(ProcessId id);
+[[nodiscard]] Ref<Process> next(ProcessId after);  // the one with the next higher id; null at the end
 [[nodiscard]] Ref<Thread> find_thread(ThreadId id);
-void for_each(void (*visit)(void* context, Process& process), void* context);
+// Calls visit(process) for each, in order of ids, with a reference held and no lock. False from visit ends the walk.
+template <class Visitor>
+void for_each(Visitor&& visit) {
+  for (Ref<Process> process = next(ProcessId{0}); process; process = next(process->id())) {
+    if (!visit(*process)) return;
+  }
+}
 [[nodiscard]] u32 count();
 [[nodiscard]] u32 thread_count();
 [[nodiscard]] u64 created_total();  // forks since boot, for /proc/stat

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "lib/atomic.h"
+#include "lib/intrusive_list.h"
 #include "lib/result.h"
 #include "lib/types.h"
 
@@ -38,12 +39,21 @@ struct SignalAction {
   SignalSet mask = 0;
 };
 
+// A signal that waits to be taken, with its information. When there is no memory for one, the bit in `pending` still
+// stands and the signal arrives without information.
+struct PendingSignal {
+  SignalInfo info;
+  ListLink link;
+};
+using PendingSignals = IntrusiveList<PendingSignal, &PendingSignal::link>;
+
 // A thread's own part.
 struct ThreadSignals {
   SignalSet blocked = 0;                // thread
   SignalSet saved_blocked = 0;          // thread: to put back after sigsuspend
   bool restore_blocked = false;         // thread
-  Atomic<SignalSet> pending{0};         // any: bits; the information is in info_of under the process's lock
+  Atomic<SignalSet> pending{0};         // any: bits; changed under the process's lock
+  PendingSignals waiting;               // the process's lock
   VirtualAddress alternate_stack{};     // thread
   u64 alternate_stack_size = 0;         // thread; 0: none
 };
@@ -63,10 +73,19 @@ Result<void> send_to_group(i32 group, const SignalInfo& info);
 // A fault of the running thread that it cannot block: forces the default when blocked or ignored.
 void force(Thread& thread, const SignalInfo& info);
 
-// Before the return to user mode: takes pending signals in order, ends or stops the process, or changes the frame so
-// that the handler runs. `interrupted_call`: the result of a system call that a signal ended (restart codes), else 0.
-// Answers blocked when the user stack page needs a wait (run again), else Errno{}.
-Errno deliver_pending(Thread& thread, Errno interrupted_call);
+// Before the return to user mode: takes pending signals in order, ends or stops the process, or changes the frame so that
+// the handler runs. Uses up thread.call_interruption: the system call is restarted or ends with EINTR.
+// Answers blocked when the user's stack page needs a wait (run again), else Errno{}.
+Errno deliver_pending(Thread& thread);
+
+// rt_sigaction: the old action is returned. einval: no such signal, or SIGKILL, SIGSTOP.
+Result<SignalAction> set_action(Process& process, int signal, const SignalAction* action);
+// The process ignores SIGCHLD or has SA_NOCLDWAIT: its children leave no zombies.
+[[nodiscard]] bool child_status_unwanted(Process& process);
+// Drops pending signals of `set` (their action became "ignore").
+void forget(Process& process, SignalSet set);
+// Takes one pending signal of `set` for sigtimedwait and signal descriptors; false when none is pending.
+bool take(Thread& thread, SignalSet set, SignalInfo& info);
 
 }  // namespace signals
 }  // namespace corral

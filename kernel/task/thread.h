@@ -9,6 +9,7 @@
 
 #include "arch/fp_state.h"
 #include "arch/trap_frame.h"
+#include "arch/traps.h"
 #include "core/outbox.h"
 #include "core/timer_queue.h"
 #include "lib/atomic.h"
@@ -17,6 +18,7 @@
 #include "sched/engine/scheduler.h"
 #include "sched/scheduling_entity.h"
 #include "sync/waiter.h"
+#include "task/futex_operation.h"
 #include "task/signals.h"
 #include "vm/caller.h"
 
@@ -32,6 +34,7 @@ enum class Request : u32 {
   wake = 1,          // its wait has ended
   look_at_signals = 2,  // a signal was added: end an interruptible wait, or deliver before the next return to user mode
   affinity = 4,      // its set of allowed cores changed
+  resume = 8,        // its process is no longer stopped
 };
 
 // The step that a thread is in: run again after each wait until it does not answer blocked.
@@ -61,11 +64,19 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   struct WaitPlace {
     virtual void cancel(Thread& thread, WakeReason reason) = 0;
   };
-  void wait_at(WaitPlace& place, bool interruptible);
+  // Waits until home is asked to resume; no signal ends it but the process's end does (it asks too).
+  [[nodiscard]] Errno wait_for_resume();
+  // Waits for a time only; other reasons may end it early too.
+  [[nodiscard]] Errno pause_until(Instant when);
+  // Undoes wait_at() in the same step: the wait did not begin.
+  void abandon_wait();
+  void begin_waits() { wake_reason_ = WakeReason::none; }
+  [[nodiscard]] Errno wait_at(WaitPlace& place, Instant deadline);
 
   arch::TrapFrame frame;   // thread; the entry code writes it
   arch::FpState fp;        // thread; valid in memory unless this thread is its core's fp owner
   u64 tls = 0;             // thread: FS base
+  u64 second_base = 0;     // thread: GS base (arch_prctl)
   vm::Caller caller{*this};  // thread
   Step current_step = nullptr;  // thread: not null while a step is under way (blocked or running)
 
@@ -73,8 +84,13 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   VirtualAddress clear_child_tid{};   // thread: CLONE_CHILD_CLEARTID
   VirtualAddress robust_list{};       // thread: set_robust_list
   ThreadSignals signals;              // see task/signals.h
-  bool in_system_call = false;        // thread: the step is a system call (for restarts)
-  bool ended = false;                 // thread: exit has run; the executive lets go of it
+  futex::Operation futex{*this};      // see task/futex.h
+  Errno call_interruption{};          // thread: restart code of a system call that a signal ended, else Errno{}
+  bool end_wanted = false;            // thread: it called exit, or another thread's exec ends it
+  vm::AddressSpace* space = nullptr;  // thread: its process's; changed only by exec, when it is the only thread
+  bool ended = false;                 // thread: its end is complete; the executive lets go of it
+  arch::PageFault fault{};            // thread: the page fault that the current step resolves
+  u32 end_phase = 0;                  // thread: how far end_thread_step has come
 
   // ---- times, in cycles, split at kernel entry and exit; written by the thread's core, read by any
   Atomic<u64> user_cycles{0};
@@ -88,28 +104,46 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   alignas(cache_line) sched::SchedulingEntity entity;  // home
   [[nodiscard]] static Thread& of(sched::SchedulingEntity& entity);
 
+  // ---- home: called by the executive --------------------------------------------------------------------------------
+  // Ends the wait of a sleeping thread for a time-out or a signal, unless it has been ended already.
+  void end_wait_early(WakeReason reason);
+  // The wait is over: forgets its time-out and place and notes why.
+  void finish_wait();
+  void set_state(ThreadState state) { state_.store(state, Order::relaxed); }
+  void set_home(CoreId core) { home_.store(core, Order::release); }
+  [[nodiscard]] u32 take_requests() { return requests_.fetch_and(message_on_its_way, Order::acq_rel) & ~message_on_its_way; }
+  [[nodiscard]] bool has_requests() const { return (requests_.load(Order::relaxed) & ~message_on_its_way) != 0; }
+  // The message that told home to look has arrived: the letter may be used again.
+  void message_arrived() { requests_.fetch_and(~message_on_its_way, Order::acq_rel); }
+  [[nodiscard]] Letter& arrival_letter() { return arrival_; }
+  [[nodiscard]] Letter& request_letter() { return request_letter_; }
+
   char name[16] = {};  // thread writes, any reads (torn reads are harmless): comm
 
  private:
-  friend class Executive;
   friend class Process;
-  explicit Thread(Process& process, ThreadId id);
+  friend class ProcessTable;
+  Thread(Process& process, ThreadId id);
+  static void on_timeout(TimerEvent& event);
 
   ThreadId id_;
   Process* process_;  // kept alive by the thread's own reference
   ListLink process_link_;  // guarded by the process's lock
+  TreeLink table_link_;    // guarded by processes::lock()
 
   // ---- home ----
   TimerEvent timeout_;
   WaitPlace* wait_place_ = nullptr;
   bool bare_wait_ = false;       // waits for time or signals only
-  bool wait_interruptible_ = false;
   Letter arrival_;
 
   // ---- own cache lines: read by wakers on other cores
   alignas(cache_line) Atomic<CoreId> home_{CoreId{0}};
   Atomic<ThreadState> state_{ThreadState::created};  // home writes
-  alignas(cache_line) Atomic<u32> requests_{0};      // any
+  // Bits of Request, and message_on_its_way while request_letter_ is in use: set by the sender that uses it, cleared by home
+  // when the message has arrived. So home may take requests at any time without freeing the letter under a sender.
+  static constexpr u32 message_on_its_way = 1u << 31;
+  alignas(cache_line) Atomic<u32> requests_{0};  // any
   Atomic<WakeReason> pending_reason_{WakeReason::none};  // who took the thread off its wait, before Request::wake
   Letter request_letter_;                            // the sender that made requests_ non-zero
 };

@@ -1,0 +1,322 @@
+// The event executive. See executive.h.
+//
+// Why a thread never runs on two cores: it runs only on its home; only home changes home, and only while the thread neither
+// runs nor waits in a queue; it hands it over by a message, after saving the registers that were still loaded here.
+// Why a blocked thread is never "still on a stack": its registers are in its TrapFrame from the moment of entry, and home
+// handles its wake-up only between steps.
+#include "task/executive.h"
+
+#include "arch/tls.h"
+#include "arch/traps.h"
+#include "device/interrupts.h"
+#include "sched/engine/manager.h"
+#include "task/exit.h"
+#include "task/faults.h"
+#include "task/process.h"
+#include "trace/log.h"
+#include "trace/panic.h"
+
+namespace corral {
+
+namespace {
+
+constinit Step system_call_step = nullptr;
+
+void add(Atomic<u64>& counter, u64 amount) {  // only the thread's own core writes
+  counter.store(counter.load(Order::relaxed) + amount, Order::relaxed);
+}
+
+// The step of a thread that has no system call or fault left, only signals to take.
+Errno take_signals(Thread& thread) {
+  return signals::deliver_pending(thread);
+}
+
+}  // namespace
+
+void set_system_call_step(Step step) {
+  system_call_step = step;
+}
+
+void Executive::initialise() {
+  set_message_handler(MessageType::thread, on_thread_message);
+  set_message_handler(MessageType::arrive, on_arrival);
+}
+
+// ---- entries ---------------------------------------------------------------------------------------------------------
+
+void Executive::system_call() {
+  charge_user();
+  if (!run_step(system_call_step) || !finish_step()) schedule();
+  charge_system();
+}
+
+void Executive::user_trap(arch::TrapFrame& frame) {
+  charge_user();
+  if (frame.vector >= arch::exception_count) {
+    interrupts::dispatch(static_cast<u32>(frame.vector));
+  } else if (!run_step(prepare_fault_step(*current_, frame))) {
+    schedule();
+  }
+  if (!finish_step()) schedule();
+  charge_system();
+}
+
+void Executive::run() {
+  since_ = arch::cycle_counter();
+  schedule();
+}
+
+// ---- steps -----------------------------------------------------------------------------------------------------------
+
+bool Executive::run_step(Step step) {
+  Thread& thread = *current_;
+  if (step == nullptr) return true;
+  if (thread.current_step != step) {  // a new step, not one that goes on after a wait
+    thread.current_step = step;
+    thread.step = {};
+    thread.begin_waits();
+  }
+  const Errno result = step(thread);
+  if (result == Errno::blocked) {
+    block_current();
+    return false;
+  }
+  thread.current_step = nullptr;
+  return true;
+}
+
+bool Executive::finish_step() {
+  for (;;) {
+    read_mail();
+    Thread& thread = *current_;
+    if (thread.has_requests()) (void)thread.take_requests();  // it is awake; signals are looked at below
+    if (thread.ended) {
+      let_go_of_current();
+      return false;
+    }
+    if (thread.process().ending()) {
+      if (!run_step(end_thread_step)) return false;
+      continue;
+    }
+    if (signals::deliverable(thread) || thread.call_interruption != Errno{} || thread.signals.restore_blocked) {
+      if (!run_step(take_signals)) return false;
+      continue;
+    }
+    if (thread.process().stopped()) {
+      if (!run_step(stop_step)) return false;
+      continue;
+    }
+    if (!thread.entity.allowed.contains(core_.id()) || core_.scheduler->reschedule_wanted() || yield_wanted_) {
+      preempt_current();
+      return false;
+    }
+    return true;
+  }
+}
+
+void Executive::block_current() {
+  Thread& thread = *current_;
+  thread.set_state(ThreadState::sleeping);
+  add(thread.voluntary_switches, 1);
+  charge_system();
+  core_.scheduler->leave(thread.entity, sched::LeaveReason::blocked);
+  current_ = nullptr;
+  if (thread.has_requests()) look_at(thread);  // woken, or a signal came, while the step was running
+}
+
+void Executive::preempt_current() {
+  Thread& thread = *current_;
+  const bool yielded = yield_wanted_;
+  yield_wanted_ = false;
+  charge_system();
+  add(yielded ? thread.voluntary_switches : thread.involuntary_switches, 1);
+  const auto reason = yielded ? sched::LeaveReason::yielded : sched::LeaveReason::preempted;
+  thread.set_state(ThreadState::runnable);
+  current_ = nullptr;
+  if (thread.entity.allowed.contains(core_.id())) {
+    core_.scheduler->leave(thread.entity, reason);  // puts it back into the queue
+  } else {
+    core_.scheduler->leave(thread.entity, sched::LeaveReason::migrating);
+    send_to(thread, scheduling().place(thread.entity, sched::PlacementReason::woken), sched::EnqueueReason::migrated);
+  }
+}
+
+void Executive::let_go_of_current() {
+  Thread& thread = *current_;
+  charge_system();
+  core_.scheduler->leave(thread.entity, sched::LeaveReason::ended);
+  thread.set_state(ThreadState::terminated);
+  current_ = nullptr;
+  if (floating_point_owner_ == &thread) floating_point_owner_ = nullptr;
+  thread.drop();  // the reference that ran
+}
+
+void Executive::schedule() {
+  for (;;) {
+    read_mail();
+    sched::SchedulingEntity* next = core_.scheduler->pick_next();
+    if (next == nullptr) {
+      vm::AddressSpace::activate_kernel_only();
+      core_.sleep();
+      since_ = arch::cycle_counter();
+      continue;
+    }
+    Thread& thread = Thread::of(*next);
+    current_ = &thread;
+    thread.set_state(ThreadState::running);
+    load(thread);
+    if (!run_step(thread.current_step) || !finish_step()) continue;
+    charge_system();
+    arch::enter_user(thread.frame);
+  }
+}
+
+void Executive::load(Thread& thread) {
+  thread.space->activate();
+  if (floating_point_owner_ != &thread) {
+    if (floating_point_owner_ != nullptr) floating_point_owner_->fp.save();
+    thread.fp.restore();
+    floating_point_owner_ = &thread;
+  }
+  arch::set_user_tls(thread.tls);
+  if (loaded_second_base_ != thread.second_base) {
+    arch::set_user_gs(thread.second_base);
+    loaded_second_base_ = thread.second_base;
+  }
+  arch::set_entry_frame(thread.frame);
+}
+
+void Executive::reload_space() {
+  current_->space->activate();
+  arch::set_user_tls(current_->tls);
+}
+
+void Executive::save_floating_point(Thread& thread) {
+  if (floating_point_owner_ == &thread) thread.fp.save();
+}
+
+void Executive::reload_floating_point(Thread& thread) {
+  if (floating_point_owner_ == &thread) thread.fp.restore();
+}
+
+// ---- requests, wake-ups, arrivals ------------------------------------------------------------------------------------------
+
+void Executive::read_mail() {
+  if (!core_.outbox().empty()) core_.outbox().flush();
+  if (core_.has_mail()) core_.drain_mailbox();
+}
+
+void Executive::look_at(Thread& thread) {
+  if (&thread == current_) return;
+  const u32 bits = thread.take_requests();
+  if ((bits & static_cast<u32>(Request::wake)) != 0) {
+    thread.finish_wait();
+    make_runnable(thread);
+  } else if ((bits & static_cast<u32>(Request::look_at_signals)) != 0 && thread.state() == ThreadState::sleeping &&
+             signals::deliverable(thread)) {
+    thread.end_wait_early(WakeReason::interrupted);
+  }
+  if ((bits & static_cast<u32>(Request::resume)) != 0 && thread.current_step == stop_step &&
+      thread.state() == ThreadState::sleeping) {
+    thread.end_wait_early(WakeReason::woken);
+  }
+  if ((bits & static_cast<u32>(Request::affinity)) != 0 && thread.state() == ThreadState::runnable &&
+      thread.entity.place == sched::SchedulingEntity::Place::queued && !thread.entity.allowed.contains(core_.id())) {
+    (void)core_.scheduler->remove(thread.entity);
+    send_to(thread, scheduling().place(thread.entity, sched::PlacementReason::woken), sched::EnqueueReason::migrated);
+  }
+}
+
+void Executive::make_runnable(Thread& thread) {
+  thread.set_state(ThreadState::runnable);
+  const CoreId target = scheduling().place(thread.entity, sched::PlacementReason::woken);
+  if (target == core_.id()) {
+    enqueue_here(thread, sched::EnqueueReason::woken);
+  } else {
+    send_to(thread, target, sched::EnqueueReason::woken);
+  }
+}
+
+void Executive::start(Thread& thread) {
+  thread.retain();  // the reference that runs
+  thread.set_state(ThreadState::runnable);
+  const CoreId target = scheduling().place(thread.entity, sched::PlacementReason::created);
+  if (target == core_.id()) {
+    thread.set_home(target);
+    enqueue_here(thread, sched::EnqueueReason::created);
+  } else {
+    send_to(thread, target, sched::EnqueueReason::created);
+  }
+}
+
+void Executive::send_to(Thread& thread, CoreId target, sched::EnqueueReason reason) {
+  if (target == core_.id()) {
+    enqueue_here(thread, reason);
+    return;
+  }
+  if (floating_point_owner_ == &thread) {
+    thread.fp.save();
+    floating_point_owner_ = nullptr;
+  }
+  if (reason != sched::EnqueueReason::created) add(thread.migrations, 1);
+  Letter& letter = thread.arrival_letter();
+  letter.message = {MessageType::arrive, {reinterpret_cast<u64>(&thread), static_cast<u64>(reason), 0}};
+  letter.urgent = true;
+  thread.set_home(target);
+  core_.outbox().send_to(cores::get(target), letter);
+}
+
+void Executive::enqueue_here(Thread& thread, sched::EnqueueReason reason) {
+  core_.scheduler->enqueue(thread.entity, reason);
+}
+
+void Executive::on_thread_message(Core& core, const Message& message) {
+  auto& thread = *reinterpret_cast<Thread*>(message.word[0]);
+  const CoreId home = thread.home();
+  if (home != core.id()) {  // it has moved meanwhile: forward
+    core.outbox().send_to(cores::get(home), thread.request_letter());
+    return;
+  }
+  thread.message_arrived();
+  core.executive->look_at(thread);
+  thread.drop();  // the message's reference
+}
+
+void Executive::on_arrival(Core& core, const Message& message) {
+  auto& thread = *reinterpret_cast<Thread*>(message.word[0]);
+  core.executive->enqueue_here(thread, static_cast<sched::EnqueueReason>(message.word[1]));
+}
+
+// ---- times -----------------------------------------------------------------------------------------------------------
+
+void Executive::charge_user() {
+  const u64 now = arch::cycle_counter();
+  add(current_->user_cycles, now - since_);
+  since_ = now;
+}
+
+void Executive::charge_system() {
+  const u64 now = arch::cycle_counter();
+  if (current_ != nullptr) add(current_->system_cycles, now - since_);
+  since_ = now;
+}
+
+}  // namespace corral
+
+// ---- what the entry code calls (arch/traps.h) ---------------------------------------------------------------------------------
+
+extern "C" void corral_system_call(corral::arch::TrapFrame&) {
+  corral::this_core().executive->system_call();
+}
+
+extern "C" void corral_user_trap(corral::arch::TrapFrame& frame) {
+  corral::this_core().executive->user_trap(frame);
+}
+
+extern "C" void corral_kernel_trap(corral::arch::TrapFrame& frame) {
+  if (frame.vector >= corral::arch::exception_count) {
+    corral::interrupts::dispatch(static_cast<corral::u32>(frame.vector));
+  } else {
+    corral::kernel_fault(frame);
+  }
+}

@@ -1,0 +1,75 @@
+// The event executive: one kernel stack for each core, system calls and faults as steps that run to completion
+// (architecture, idea 4; paper 002's LAKE). One object for each core; everything here runs on that core, interrupts off.
+//
+// The life of a core: a thread enters the kernel; its step runs; it ends, or the thread blocks and leaves nothing behind;
+// on the way out the core reads its mailbox, looks at signals, lets the scheduler choose, and goes to user mode or sleeps.
+#pragma once
+
+#include "core/core.h"
+#include "task/thread.h"
+
+namespace corral {
+
+class Executive {
+ public:
+  explicit Executive(Core& core) : core_{core} {}
+
+  // The thread that this core runs; null while idle.
+  [[nodiscard]] Thread* current() const { return current_; }
+
+  // Runs threads for ever. The core has its scheduler, timer and mailbox.
+  [[noreturn]] void run();
+
+  // ---- entries from user mode; the frame is current()'s ----
+  void system_call();
+  void user_trap(arch::TrapFrame& frame);
+
+  // ---- for a thread whose home this core is ----
+  // A new thread (state created): chooses its core and sends it there. Any thread may be given, also before it has a home.
+  void start(Thread& thread);
+  // Its requests are not empty: does what they ask, unless it is the current one (then it is done when its step is over).
+  void look_at(Thread& thread);
+  // current() stops being eligible for this core or gives way: takes effect when its step is over.
+  void yield_current() { yield_wanted_ = true; }
+  // Brings the floating-point registers of current() into its FpState (they stay loaded).
+  void save_floating_point(Thread& thread);
+  // The thread's FpState has been changed in memory: load it before user mode.
+  void reload_floating_point(Thread& thread);
+  // current()'s address space was replaced (exec): load the new one now.
+  void reload_space();
+
+  // Boot context: message handlers.
+  static void initialise();
+
+ private:
+  // Until a thread is ready for user mode: reads mail, picks, runs its step. Answers the thread to return to.
+  [[noreturn]] void schedule();
+  // Everything that must happen before current() may return to user mode; false: it does not return now.
+  bool finish_step();
+  // Runs current()'s step; false: it blocked.
+  bool run_step(Step step);
+  void block_current();
+  void let_go_of_current();  // it has ended
+  void preempt_current();
+  void load(Thread& thread);
+  void read_mail();
+  void make_runnable(Thread& thread);
+  void send_to(Thread& thread, CoreId target, sched::EnqueueReason reason);
+  void enqueue_here(Thread& thread, sched::EnqueueReason reason);
+  void charge_user();
+  void charge_system();
+  static void on_thread_message(Core& core, const Message& message);
+  static void on_arrival(Core& core, const Message& message);
+
+  Core& core_;
+  Thread* current_ = nullptr;
+  Thread* floating_point_owner_ = nullptr;  // whose registers are in the processor
+  u64 since_ = 0;                           // cycle counter at the last change between user and kernel mode
+  u64 loaded_second_base_ = 0;              // GS base that the processor has for user mode
+  bool yield_wanted_ = false;
+};
+
+// The step that runs system calls: set once at start-up by abi/.
+void set_system_call_step(Step step);
+
+}  // namespace corral

@@ -1,0 +1,135 @@
+// See exit.h. A thread ends in phases, so that a phase that waits is not done twice.
+#include "task/exit.h"
+
+#include "arch/processor.h"
+#include "core/core.h"
+#include "task/futex.h"
+#include "task/process.h"
+#include "task/process_table.h"
+#include "task/robust_list.h"
+#include "trace/log.h"
+
+namespace corral {
+
+namespace {
+
+constinit MachineEnd machine_end = nullptr;
+
+// CLD_EXITED, CLD_KILLED, CLD_DUMPED of siginfo_t for a status in wait4's form.
+i32 child_code(i32 status) {
+  const i32 signal = status & 0x7f;
+  if (signal == 0) return 1;
+  return (status & 0x80) != 0 ? 3 : 2;
+}
+
+// The last thread is going: children to the first process, a zombie for the parent to find, and word to it.
+void end_process(Process& process) {
+  if (process.resources) process.resources->release_all();
+  process.set_space({});
+  Ref<Process> told;
+  i32 signal = 0;
+  bool reaped_at_once = false;
+  {
+    ProcessTable& table = process_table();
+    LockGuard guard{table.lock};
+    if (table.first == &process) {
+      const i32 status = process.exit_status;
+      if (machine_end != nullptr) machine_end(status);
+      arch::halt_forever();
+    }
+    Process* heir = table.first;
+    while (Process* child = process.children.pop_front()) {
+      child->parent = heir;
+      heir->children.push_back(*child);
+      if (child->state == ProcessState::zombie) heir->child_changed.wake_all();
+    }
+    process.state = ProcessState::zombie;
+    process.borrows_space.store(false, Order::release);
+    if (process.parent != nullptr) {
+      told = Ref<Process>::share(*process.parent);
+      signal = process.exit_signal;
+      if (signal == sigchld && signals::child_status_unwanted(*told)) {
+        reap(process);
+        reaped_at_once = true;
+      }
+      told->child_changed.wake_all();
+    }
+  }
+  if (told && signal != 0 && !reaped_at_once) {
+    const i32 status = process.exit_status;
+    const i32 code = child_code(status);
+    const i32 value = code == 1 ? (status >> 8) & 0xff : status & 0x7f;
+    (void)signals::send(*told, {signal, code, process.id().value, 0, static_cast<u64>(value)});
+  }
+}
+
+}  // namespace
+
+void set_machine_end(MachineEnd function) {
+  machine_end = function;
+}
+
+void reap(Process& child) {
+  ProcessTable& table = process_table();
+  child.state = ProcessState::reaped;
+  if (child.parent != nullptr) {
+    IntrusiveList<Process, &Process::sibling_link>::remove(child);
+    child.parent = nullptr;
+  }
+  table.remove(child);
+  child.drop();  // the table's reference; callers hold their own
+}
+
+Errno end_thread_step(Thread& thread) {
+  Process& process = thread.process();
+  if (thread.end_phase == 0) {  // robust mutexes that it still holds
+    if (release_robust_list(thread) == Errno::blocked) return Errno::blocked;
+    thread.end_phase = 1;
+  }
+  if (thread.end_phase == 1) {  // pthread_join waits on this word
+    if (thread.clear_child_tid.value != 0) {
+      const Result<void> cleared = vm::write_user<i32>(*thread.space, thread.caller, thread.clear_child_tid, 0);
+      if (!cleared && cleared.error() == Errno::blocked) return Errno::blocked;
+      if (!cleared) thread.clear_child_tid = {};
+    }
+    thread.step = {};
+    thread.end_phase = 2;
+  }
+  if (thread.end_phase == 2) {
+    if (thread.clear_child_tid.value != 0) {
+      const Result<void> woken = futex::wake_plainly(thread, thread.clear_child_tid, 1);
+      if (!woken && woken.error() == Errno::blocked) return Errno::blocked;
+    }
+    thread.end_phase = 3;
+  }
+  process.thread_ends(thread);
+  thread.ended = true;
+  return Errno{};
+}
+
+void Process::thread_ends(Thread& thread) {
+  const i64 run = thread.run_ns.load(Order::relaxed);
+  const u64 user = thread.user_cycles.load(Order::relaxed);
+  const u64 all = user + thread.system_cycles.load(Order::relaxed);
+  const i64 user_part = all == 0 ? 0 : static_cast<i64>(static_cast<__int128>(run) * user / all);
+  user_ns.fetch_add(user_part, Order::relaxed);
+  system_ns.fetch_add(run - user_part, Order::relaxed);
+  bool last;
+  {
+    LockGuard guard{lock_};
+    last = --running_threads_ == 0;
+    if (last) ending_.store(true, Order::release);  // nobody may add a thread any more
+  }
+  thread.space = nullptr;
+  vm::AddressSpace::activate_kernel_only();
+  if (last) end_process(*this);
+  remove_thread(thread);
+}
+
+Errno stop_step(Thread& thread) {
+  Process& process = thread.process();
+  if (!process.stopped() || process.ending()) return Errno{};
+  return thread.wait_for_resume();
+}
+
+}  // namespace corral

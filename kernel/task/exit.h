@@ -1,0 +1,22 @@
+// How threads and processes end and stop: as steps, like everything that may wait.
+#pragma once
+
+#include "task/thread.h"
+
+namespace corral {
+
+// The running thread ends: wakes who waits for its clear_child_tid, leaves its process; the last thread ends the process.
+// Sets thread.ended when done. May answer blocked.
+Errno end_thread_step(Thread& thread);
+
+// Waits while the thread's process is stopped (SIGSTOP, SIGTSTP …).
+Errno stop_step(Thread& thread);
+
+// Waiting parents: takes a zombie child out of the table (wait4). Caller holds processes::lock().
+void reap(Process& child);
+
+// The machine's end: called once, when the first process has ended; set by boot/. `status` is in wait4's form.
+using MachineEnd = void (*)(i32 wait_status);
+void set_machine_end(MachineEnd function);
+
+}  // namespace corral

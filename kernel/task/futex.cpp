@@ -1,0 +1,262 @@
+// See futex.h. Functions named execute_… run inside a bucket's section, on any core, and do not wait.
+#include "task/futex.h"
+
+#include "core/core.h"
+#include "device/clock.h"
+#include "task/process.h"
+
+namespace corral::futex {
+
+struct Bucket {
+  GuardedSection<> section;
+  IntrusiveList<Operation, &Operation::link> waiters;  // only inside the section
+};
+
+namespace {
+
+constexpr u32 bucket_count = 256;
+constexpr Duration cancel_retry = microseconds(20);
+
+struct alignas(cache_line) PaddedBucket : Bucket {};
+constinit PaddedBucket buckets[bucket_count];
+
+Bucket& bucket_of(const Key& key) {
+  u64 hash = (key.address >> 2) ^ (key.space >> 6);
+  hash *= 0x9e37'79b9'7f4a'7c15;
+  return buckets[hash >> 56];
+}
+static_assert(bucket_count == 256, "eight bits of the hash choose the bucket");
+
+// The operation that a request is a member of.
+Operation& owner(SectionRequest& request, SectionRequest Operation::* member) {
+  const auto* base = reinterpret_cast<const Operation*>(u64{4096});
+  const u64 offset = reinterpret_cast<u64>(&(base->*member)) - u64{4096};
+  return *reinterpret_cast<Operation*>(reinterpret_cast<u64>(&request) - offset);
+}
+
+// The submitter executes its own request unless it was chained in; then its thread has blocked and is to be woken.
+bool executed_by_submitter(const Operation& operation) {
+  return operation.submitted_from == this_core().id();
+}
+
+void finish(Operation& operation, Operation::Outcome outcome) {
+  operation.outcome = outcome;
+  if (!executed_by_submitter(operation)) operation.thread.wake(WakeReason::woken);
+}
+
+// True when the word has the expected value. `again` instead when the address space has changed since the word's place was
+// looked up (only possible when another core executes the request).
+bool compare(Operation& operation) {
+  if (!executed_by_submitter(operation) && operation.thread.space->changes_begun() != operation.space_changes) {
+    finish(operation, Operation::Outcome::again);
+    return false;
+  }
+  if (__atomic_load_n(operation.word, __ATOMIC_SEQ_CST) == operation.expected) return true;
+  finish(operation, Operation::Outcome::differs);
+  return false;
+}
+
+void execute_wait(SectionRequest& request) {
+  Operation& operation = owner(request, &Operation::request);
+  if (!compare(operation)) return;
+  Bucket& bucket = bucket_of(operation.key);
+  operation.bucket.store(&bucket, Order::relaxed);
+  operation.outcome = Operation::Outcome::done;
+  bucket.waiters.push_back(operation);
+}
+
+void take_out(Operation& waiter) {
+  IntrusiveList<Operation, &Operation::link>::remove(waiter);
+  waiter.bucket.store(nullptr, Order::relaxed);
+}
+
+u32 wake_matching(Bucket& bucket, const Key& key, u32 bits, u32 count) {
+  u32 woken = 0;
+  bucket.waiters.for_each([&](Operation& waiter) {
+    if (woken == count || waiter.key != key || (waiter.bits & bits) == 0) return;
+    take_out(waiter);
+    ++woken;
+    waiter.thread.wake(WakeReason::woken);  // the waiter may be gone after this
+  });
+  return woken;
+}
+
+void execute_wake(SectionRequest& request) {
+  Operation& operation = owner(request, &Operation::request);
+  operation.woken = wake_matching(bucket_of(operation.key), operation.key, operation.bits, operation.count);
+  finish(operation, Operation::Outcome::done);
+}
+
+void execute_arrival(SectionRequest& request) {
+  Operation& waiter = owner(request, &Operation::move_request);
+  waiter.bucket.load(Order::relaxed)->waiters.push_back(waiter);
+}
+
+void execute_requeue(SectionRequest& request) {
+  Operation& operation = owner(request, &Operation::request);
+  if (operation.compare && !compare(operation)) return;
+  Bucket& from = bucket_of(operation.key);
+  Bucket& to = bucket_of(operation.target);
+  operation.woken = wake_matching(from, operation.key, match_any, operation.count);
+  operation.moved = 0;
+  Operation* last = from.waiters.back();
+  for (Operation* waiter = from.waiters.front(); waiter != nullptr && operation.moved < operation.move;) {
+    Operation* following = waiter == last ? nullptr : from.waiters.next(*waiter);
+    if (waiter->key == operation.key) {
+      waiter->key = operation.target;
+      ++operation.moved;
+      if (&from != &to) {
+        take_out(*waiter);
+        waiter->bucket.store(&to, Order::relaxed);
+        waiter->move_request.execute = execute_arrival;
+        (void)to.section.submit(waiter->move_request);
+      }
+    }
+    waiter = following;
+  }
+  finish(operation, Operation::Outcome::done);
+}
+
+void execute_cancel(SectionRequest& request) {
+  Operation& waiter = owner(request, &Operation::cancel_request);
+  Bucket* const at = waiter.bucket.load(Order::relaxed);
+  if (at != nullptr && at != waiter.cancel_at) {
+    // It was moved; the move was submitted there before this.
+    waiter.cancel_at = at;
+    (void)waiter.cancel_at->section.submit(waiter.cancel_request);
+    return;
+  }
+  if (at == nullptr) {  // woken already
+    waiter.cancel_pending.store(false, Order::release);
+    return;
+  }
+  take_out(waiter);
+  const WakeReason reason = waiter.cancel_reason;
+  waiter.cancel_pending.store(false, Order::release);
+  waiter.thread.wake(reason);
+}
+
+class Place final : public Thread::WaitPlace {
+ public:
+  void cancel(Thread& thread, WakeReason reason) override {
+    Operation& waiter = thread.futex;
+    waiter.cancel_reason = reason;
+    waiter.cancel_at = &bucket_of(waiter.first_key);
+    waiter.cancel_request.execute = execute_cancel;
+    waiter.cancel_pending.store(true, Order::relaxed);
+    (void)waiter.cancel_at->section.submit(waiter.cancel_request);
+  }
+};
+constinit Place place;
+
+Result<Key> key_of(Thread& thread, Word word) {
+  if (word.address.value % 4 != 0) return Errno::einval;
+  if (word.address.value >= arch::user_space_end) return Errno::efault;
+  if (word.shared && thread.space->is_shared(word.address)) {
+    u8* pointer = TRY(thread.space->resolve(thread.caller, word.address, vm::Access::read));
+    return Key{0, arch::physical_of_direct(pointer).value};
+  }
+  return Key{reinterpret_cast<u64>(thread.space), word.address.value};
+}
+
+Result<const u32*> pointer_to(Thread& thread, VirtualAddress address) {
+  return reinterpret_cast<const u32*>(TRY(thread.space->resolve(thread.caller, address, vm::Access::read)));
+}
+
+// Submits and answers true when the outcome is there; else the step must answer blocked.
+bool submit(Operation& operation, void (*execute)(SectionRequest&), Thread& thread) {
+  operation.request.execute = execute;
+  operation.outcome = Operation::Outcome::pending;
+  operation.submitted_from = this_core().id();
+  operation.space_changes = thread.space->changes_begun();
+  return bucket_of(operation.key).section.submit(operation.request);
+}
+
+enum Phase : u32 { start = 0, submitted = 1 };
+
+}  // namespace
+
+Result<i64> wait(Thread& thread, Word word, u32 expected, u32 bits, Instant deadline) {
+  Operation& operation = thread.futex;
+  if (thread.step.phase == submitted) {
+    if (thread.step.word[0] == 0) {  // the first run after the wake-up; pauses may follow
+      thread.step.word[0] = 1;
+      thread.step.word[1] = static_cast<u64>(thread.wake_reason());
+    }
+    if (operation.cancel_pending.load(Order::acquire)) return thread.pause_until(clock::now() + cancel_retry);
+    if (operation.outcome == Operation::Outcome::differs) return Errno::eagain;
+    if (operation.outcome == Operation::Outcome::done) {
+      switch (static_cast<WakeReason>(thread.step.word[1])) {
+        case WakeReason::timed_out: return Errno::etimedout;
+        case WakeReason::interrupted: return Errno::restart;
+        default: return 0;
+      }
+    }
+    thread.step = {};  // again
+  }
+  if (bits == 0) return Errno::einval;
+  operation.key = TRY(key_of(thread, word));
+  operation.first_key = operation.key;
+  operation.word = TRY(pointer_to(thread, word.address));
+  if (__atomic_load_n(operation.word, __ATOMIC_SEQ_CST) != expected) return Errno::eagain;
+  if (deadline <= clock::now()) return Errno::etimedout;
+  if (thread.interrupted()) return Errno::restart;
+  operation.expected = expected;
+  operation.bits = bits;
+  operation.bucket.store(nullptr, Order::relaxed);
+  thread.step.phase = submitted;
+  const Errno blocked = thread.wait_at(place, deadline);
+  if (submit(operation, execute_wait, thread) && operation.outcome == Operation::Outcome::differs) {
+    thread.abandon_wait();
+    return Errno::eagain;
+  }
+  return blocked;
+}
+
+Result<i64> wake(Thread& thread, Word word, u32 count, u32 bits) {
+  Operation& operation = thread.futex;
+  if (thread.step.phase == start) {
+    if (bits == 0) return Errno::einval;
+    operation.key = TRY(key_of(thread, word));
+    operation.bits = bits;
+    operation.count = count;
+    thread.step.phase = submitted;
+    if (!submit(operation, execute_wake, thread)) return Errno::blocked;
+  }
+  return operation.woken;
+}
+
+Result<i64> requeue(Thread& thread, Word from, Word to, u32 count, u32 move, const u32* expected, bool count_moved) {
+  Operation& operation = thread.futex;
+  if (thread.step.phase == submitted && operation.outcome == Operation::Outcome::again) thread.step.phase = start;
+  if (thread.step.phase == start) {
+    operation.key = TRY(key_of(thread, from));
+    operation.target = TRY(key_of(thread, to));
+    operation.compare = expected != nullptr;
+    if (expected != nullptr) {
+      operation.word = TRY(pointer_to(thread, from.address));
+      operation.expected = *expected;
+    }
+    operation.count = count;
+    operation.move = move;
+    thread.step.phase = submitted;
+    if (!submit(operation, execute_requeue, thread)) return Errno::blocked;
+  }
+  if (operation.outcome == Operation::Outcome::differs) return Errno::eagain;
+  return operation.woken + (count_moved ? operation.moved : 0);
+}
+
+Result<void> wake_plainly(Thread& thread, VirtualAddress address, u32 count) {
+  Operation& operation = thread.futex;
+  if (thread.step.phase == start) {
+    operation.key = TRY(key_of(thread, {address, true}));
+    operation.bits = match_any;
+    operation.count = count;
+    thread.step.phase = submitted;
+    if (!submit(operation, execute_wake, thread)) return Errno::blocked;
+  }
+  thread.step.phase = start;
+  return {};
+}
+
+}  // namespace corral::futex

@@ -1,0 +1,169 @@
+// Processes: their threads, their end, their parents. Lock order: processes::lock() before a process's lock().
+#include "task/process.h"
+
+#include "core/core.h"
+#include "device/clock.h"
+#include "memory/heap.h"
+#include "task/process_table.h"
+#include "trace/panic.h"
+
+namespace corral {
+
+Process::Process(ProcessId id, Process* creator) : id_{id}, parent{creator}, child_changed{process_table().lock} {
+  start_ns.store(clock::now().ns, Order::relaxed);
+}
+
+Process::~Process() {
+  while (PendingSignal* signal = waiting.pop_front()) delete signal;
+}
+
+Result<Ref<Process>> Process::create(Process* creator) {
+  ProcessTable& table = process_table();
+  Process* process = static_cast<Process*>(memory::allocate(sizeof(Process)));
+  if (process == nullptr) return Errno::enomem;
+  LockGuard guard{table.lock};
+  Result<i32> id = table.allocate_id();
+  if (!id) {
+    memory::release(process);
+    return id.error();
+  }
+  ::new (process) Process(ProcessId{id.value()}, creator);
+  table.add(*process);
+  process->retain();  // the table's reference, dropped when it is reaped
+  if (creator == nullptr) {
+    table.first = process;
+  } else {
+    creator->children.push_back(*process);
+  }
+  return Ref<Process>::adopt(process);
+}
+
+Result<Ref<Thread>> Process::add_thread() {
+  ProcessTable& table = process_table();
+  Ref<Thread> thread = TRY(Thread::create(*this, ThreadId{0}));
+  LockGuard table_guard{table.lock};
+  LockGuard guard{lock_};
+  if (ending_.load(Order::relaxed)) return Errno::eagain;
+  if (table.thread_count >= limits.processes) return Errno::eagain;
+  thread->id_ = live_threads_ == 0 && threads_.empty() ? ThreadId{id_.value} : ThreadId{TRY(table.allocate_id())};
+  table.add(*thread);
+  threads_.push_back(*thread);
+  ++live_threads_;
+  ++running_threads_;
+  thread->retain();  // the list's reference, dropped by remove_thread
+  thread->space = space_.get();
+  return thread;
+}
+
+void Process::remove_thread(Thread& thread) {
+  {
+    ProcessTable& table = process_table();
+    LockGuard table_guard{table.lock};
+    LockGuard guard{lock_};
+    table.remove(thread);
+    threads_.remove(thread);
+    while (PendingSignal* signal = thread.signals.waiting.pop_front()) delete signal;
+    --live_threads_;
+    if (live_threads_ == 1) alone_.wake_all();
+  }
+  thread.drop();
+}
+
+u32 Process::thread_count() {
+  LockGuard guard{lock_};
+  return live_threads_;
+}
+
+Ref<Thread> Process::find_thread(ThreadId id) {
+  Ref<Thread> found;
+  for_each_thread([&](Thread& thread) {
+    if (thread.id() == id) found = Ref<Thread>::share(thread);
+  });
+  return found;
+}
+
+Ref<vm::AddressSpace> Process::space() {
+  LockGuard guard{lock_};
+  return space_;
+}
+
+void Process::set_space(Ref<vm::AddressSpace> space) {
+  // The old one is let go of after the lock: its end may be long.
+  Ref<vm::AddressSpace> old;
+  {
+    LockGuard guard{lock_};
+    old = std::move(space_);
+    space_ = std::move(space);
+  }
+}
+
+void Process::end(i32 wait_status) {
+  LockGuard guard{lock_};
+  if (ending_.load(Order::relaxed)) return;
+  exit_status = wait_status;
+  ending_.store(true, Order::release);
+  for_each_thread_locked([](Thread& thread) {
+    thread.request(Request::look_at_signals);
+    thread.request(Request::resume);
+  });
+}
+
+Result<void> Process::become_alone(Thread& thread) {
+  LockGuard guard{lock_};
+  if (ending_.load(Order::relaxed) || thread.end_wanted) return Errno::eagain;
+  if (live_threads_ == 1) return {};
+  for_each_thread_locked([&](Thread& other) {
+    if (&other == &thread) return;
+    other.end_wanted = true;
+    other.request(Request::look_at_signals);
+    other.request(Request::resume);
+  });
+  return alone_.wait_uninterruptible(thread);
+}
+
+void Process::adopt_leader_id(Thread& thread) {
+  ProcessTable& table = process_table();
+  LockGuard table_guard{table.lock};
+  LockGuard guard{lock_};
+  if (thread.id().value != id_.value) table.renumber(thread, ThreadId{id_.value});
+}
+
+void Process::stop(int signal) {
+  stopped_.store(true, Order::release);
+  note_stop(signal);
+  LockGuard guard{lock_};
+  for_each_thread_locked([](Thread& thread) { thread.request(Request::look_at_signals); });
+}
+
+void Process::go_on() {
+  if (!stopped_.exchange(false, Order::acq_rel)) return;
+  {
+    ProcessTable& table = process_table();
+    LockGuard table_guard{table.lock};
+    continued = true;
+    stop_signal = 0;
+    if (parent != nullptr) parent->child_changed.wake_all();
+  }
+  LockGuard guard{lock_};
+  for_each_thread_locked([](Thread& thread) { thread.request(Request::resume); });
+}
+
+void Process::note_stop(int signal) {
+  Ref<Process> told;
+  {
+    ProcessTable& table = process_table();
+    LockGuard table_guard{table.lock};
+    stop_signal = signal;
+    continued = false;
+    if (parent != nullptr) {
+      parent->child_changed.wake_all();
+      told = Ref<Process>::share(*parent);
+    }
+  }
+  if (told) {
+    constexpr i32 child_stopped = 5;  // CLD_STOPPED
+    (void)signals::send(*told, {sigchld, child_stopped, id_.value, 0, static_cast<u64>(signal)});
+  }
+}
+
+}  // namespace corral

@@ -1,0 +1,108 @@
+// See process_table.h.
+#include "task/process_table.h"
+
+namespace corral {
+
+namespace {
+constinit ProcessTable table;
+}
+
+ProcessTable& process_table() {
+  return table;
+}
+
+Result<i32> ProcessTable::allocate_id() {
+  for (i32 tries = 0; tries < max_id; ++tries) {
+    last_id_ = last_id_ >= max_id ? 2 : last_id_ + 1;  // 1 is the first process's for ever
+    if (find(ProcessId{last_id_}) == nullptr && find(ThreadId{last_id_}) == nullptr) return last_id_;
+  }
+  return Errno::eagain;
+}
+
+void ProcessTable::add(Process& process) {
+  processes_.insert(process);
+  ++process_count;
+  ++created;
+}
+
+void ProcessTable::add(Thread& thread) {
+  threads_.insert(thread);
+  ++thread_count;
+}
+
+void ProcessTable::remove(Process& process) {
+  processes_.remove(process);
+  --process_count;
+}
+
+void ProcessTable::remove(Thread& thread) {
+  threads_.remove(thread);
+  --thread_count;
+}
+
+Process* ProcessTable::find(ProcessId id) {
+  Process* found = processes_.first_where([id](const Process& p) { return p.id() >= id; });
+  return found != nullptr && found->id() == id ? found : nullptr;
+}
+
+Process* ProcessTable::next(ProcessId after) {
+  return processes_.first_where([after](const Process& p) { return p.id() > after; });
+}
+
+Thread* ProcessTable::find(ThreadId id) {
+  Thread* found = threads_.first_where([id](const Thread& t) { return t.id() >= id; });
+  return found != nullptr && found->id() == id ? found : nullptr;
+}
+
+void ProcessTable::renumber(Thread& thread, ThreadId id) {
+  threads_.remove(thread);
+  thread.id_ = id;
+  threads_.insert(thread);
+}
+
+namespace processes {
+
+SpinLock& lock() {
+  return table.lock;
+}
+
+Process* first() {
+  LockGuard guard{table.lock};
+  return table.first;
+}
+
+Ref<Process> find(ProcessId id) {
+  LockGuard guard{table.lock};
+  Process* process = table.find(id);
+  return process == nullptr ? Ref<Process>{} : Ref<Process>::share(*process);
+}
+
+Ref<Process> next(ProcessId after) {
+  LockGuard guard{table.lock};
+  Process* process = table.next(after);
+  return process == nullptr ? Ref<Process>{} : Ref<Process>::share(*process);
+}
+
+Ref<Thread> find_thread(ThreadId id) {
+  LockGuard guard{table.lock};
+  Thread* thread = table.find(id);
+  return thread == nullptr ? Ref<Thread>{} : Ref<Thread>::share(*thread);
+}
+
+u32 count() {
+  LockGuard guard{table.lock};
+  return table.process_count;
+}
+
+u32 thread_count() {
+  LockGuard guard{table.lock};
+  return table.thread_count;
+}
+
+u64 created_total() {
+  LockGuard guard{table.lock};
+  return table.created;
+}
+
+}  // namespace processes
+}  // namespace corral

@@ -1,0 +1,133 @@
+// Threads: requests from other cores, waiting and waking. See thread.h for who may call what.
+#include "task/thread.h"
+
+#include "core/core.h"
+#include "device/clock.h"
+#include "memory/heap.h"
+#include "task/executive.h"
+#include "task/process.h"
+#include "trace/panic.h"
+
+namespace corral {
+
+char letter_of(ThreadState state) {
+  switch (state) {
+    case ThreadState::created:
+    case ThreadState::runnable:
+    case ThreadState::running: return 'R';
+    case ThreadState::sleeping: return 'S';
+    case ThreadState::stopped: return 'T';
+    case ThreadState::terminated: return 'Z';
+  }
+  return '?';
+}
+
+Thread::Thread(Process& process, ThreadId id) : id_{id}, process_{&process}, timeout_{on_timeout} {
+  process.retain();
+}
+
+Thread::~Thread() {
+  process_->drop();
+}
+
+Result<Ref<Thread>> Thread::create(Process& process, ThreadId id) {
+  Ref<Thread> thread = Ref<Thread>::adopt(new (std::nothrow) Thread(process, id));
+  if (!thread) return Errno::enomem;
+  TRY(thread->fp.allocate());
+  thread->start_ns.store(clock::now().ns, Order::relaxed);
+  return thread;
+}
+
+Thread& Thread::of(sched::SchedulingEntity& entity) {
+  constexpr u64 offset = __builtin_offsetof(Thread, entity);
+  return *reinterpret_cast<Thread*>(reinterpret_cast<u64>(&entity) - offset);
+}
+
+void Thread::request(Request what) {
+  Core& here = this_core();
+  const u32 bits = static_cast<u32>(what);
+  if (home() == here.id()) {  // only this core can change that
+    requests_.fetch_or(bits, Order::acq_rel);
+    here.executive->look_at(*this);
+    return;
+  }
+  retain();  // for the message; before the request is visible, because then the thread may run and end
+  if ((requests_.fetch_or(bits | message_on_its_way, Order::acq_rel) & message_on_its_way) != 0) {
+    drop();  // home is being told already
+    return;
+  }
+  request_letter_.message = {MessageType::thread, {reinterpret_cast<u64>(this), 0, 0}};
+  request_letter_.urgent = true;
+  here.outbox().send_to(cores::get(home()), request_letter_);
+}
+
+void Thread::wake(WakeReason reason) {
+  pending_reason_.store(reason, Order::relaxed);  // made visible by the release of requests_
+  request(Request::wake);
+}
+
+bool Thread::interrupted() const {
+  return signals::deliverable(*this);
+}
+
+void Thread::set_timeout(Instant when) {
+  Core& here = this_core();
+  here.timers().add(timeout_, when);
+}
+
+Errno Thread::sleep_until(Instant when) {
+  if (interrupted()) return Errno::restart;
+  bare_wait_ = true;
+  if (when != never) set_timeout(when);
+  return Errno::blocked;
+}
+
+Errno Thread::wait_for_resume() {
+  bare_wait_ = true;
+  return Errno::blocked;
+}
+
+Errno Thread::pause_until(Instant when) {
+  bare_wait_ = true;
+  set_timeout(when);
+  return Errno::blocked;
+}
+
+void Thread::abandon_wait() {
+  this_core().timers().cancel(timeout_);
+  wait_place_ = nullptr;
+}
+
+Errno Thread::wait_at(WaitPlace& place, Instant deadline) {
+  wait_place_ = &place;
+  if (deadline != never) set_timeout(deadline);
+  return Errno::blocked;
+}
+
+void Thread::on_timeout(TimerEvent& event) {
+  constexpr u64 offset = __builtin_offsetof(Thread, timeout_);
+  auto& thread = *reinterpret_cast<Thread*>(reinterpret_cast<u64>(&event) - offset);
+  thread.end_wait_early(WakeReason::timed_out);
+}
+
+void Thread::end_wait_early(WakeReason reason) {
+  if (bare_wait_) {
+    bare_wait_ = false;
+    wake(reason);
+  } else if (wait_place_ != nullptr) {
+    WaitPlace* place = wait_place_;
+    wait_place_ = nullptr;  // one cancellation at most
+    place->cancel(*this, reason);
+  } else if (WaitQueue::take_off(*this, reason == WakeReason::interrupted)) {
+    wake(reason);
+  }
+}
+
+void Thread::finish_wait() {
+  this_core().timers().cancel(timeout_);
+  bare_wait_ = false;
+  wait_place_ = nullptr;
+  wake_reason_ = pending_reason_.load(Order::relaxed);
+}
+
+}  // namespace corral
