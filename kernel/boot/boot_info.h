@@ -14,6 +14,7 @@ struct MemoryRange {
   PhysicalAddress base;
   u64 size;
   bool usable;
+  bool tables = false;  // not usable, but holds firmware's tables (ACPI): reached through the direct map
 };
 
 struct BootInfo {

@@ -1,0 +1,99 @@
+// See arch/fp_state.h. The only functions of the kernel with floating-point instructions are those of FpState (the build
+// checks the image). Source: SDM vol. 1, 10.5 (FXSAVE area), 13.4 (XSAVE area), 13.8 (XRSTOR).
+#include "arch/fp_state.h"
+
+#include "arch/processor.h"
+#include "lib/memory_functions.h"
+#include "memory/heap.h"
+
+namespace corral::arch {
+
+namespace {
+
+// Offsets in the area; the first 512 bytes are FXSAVE's in both forms.
+constexpr size_t offset_control_word = 0;
+constexpr size_t offset_mxcsr = 24;
+constexpr size_t offset_mxcsr_mask = 28;
+constexpr size_t offset_components = 512;  // XSTATE_BV
+constexpr size_t offset_header_rest = 520; // XCOMP_BV and reserved: zero in the standard form
+constexpr size_t end_of_header = 576;
+
+constexpr u16 initial_control_word = 0x37f;
+constexpr u32 initial_mxcsr = 0x1f80;
+constexpr u32 default_mxcsr_mask = 0xffbf;  // SDM vol. 1, 11.6.6: when the image says 0
+
+template <class T>
+T read_at(const u8* area, size_t offset) {
+  T value;
+  memcpy(&value, area + offset, sizeof(value));
+  return value;
+}
+template <class T>
+void write_at(u8* area, size_t offset, T value) {
+  memcpy(area + offset, &value, sizeof(value));
+}
+
+u32 low_components() { return static_cast<u32>(features().xsave_components); }
+u32 high_components() { return static_cast<u32>(features().xsave_components >> 32); }
+
+}  // namespace
+
+FpState::~FpState() { memory::release(area_); }
+
+size_t FpState::image_size() { return features().xsave_size; }
+
+Result<void> FpState::allocate() {
+  if (area_ == nullptr) {
+    area_ = static_cast<u8*>(memory::allocate(image_size()));
+    if (area_ == nullptr) return Errno::enomem;
+  }
+  reset();
+  return {};
+}
+
+void FpState::reset() {
+  memset(area_, 0, image_size());
+  write_at(area_, offset_control_word, initial_control_word);
+  write_at(area_, offset_mxcsr, initial_mxcsr);
+}
+
+void FpState::copy_from(const FpState& other) { memcpy(area_, other.area_, image_size()); }
+
+void FpState::save() {
+  if (!features().xsave) {
+    asm volatile("fxsave64 (%0)" ::"r"(area_) : "memory");
+  } else if (features().xsaveopt) {
+    asm volatile("xsaveopt64 (%0)" ::"r"(area_), "a"(low_components()), "d"(high_components()) : "memory");
+  } else {
+    asm volatile("xsave64 (%0)" ::"r"(area_), "a"(low_components()), "d"(high_components()) : "memory");
+  }
+}
+
+void FpState::restore() {
+  if (features().xsave) {
+    asm volatile("xrstor64 (%0)" ::"r"(area_), "a"(low_components()), "d"(high_components()) : "memory");
+  } else {
+    asm volatile("fxrstor64 (%0)" ::"r"(area_) : "memory");
+  }
+}
+
+void FpState::export_image(u8* to) const { memcpy(to, area_, image_size()); }
+
+Result<void> FpState::import_image(const u8* from) {
+  // What the processor would refuse: set bits of MXCSR that it does not have, and a header that names components
+  // which are off or a compacted form.
+  u32 mask = read_at<u32>(area_, offset_mxcsr_mask);  // as the last save left it; 0 before any
+  if (mask == 0) mask = default_mxcsr_mask;
+  if ((read_at<u32>(from, offset_mxcsr) & ~mask) != 0) return Errno::einval;
+  if (features().xsave) {
+    if ((read_at<u64>(from, offset_components) & ~features().xsave_components) != 0) return Errno::einval;
+    for (size_t at = offset_header_rest; at < end_of_header; ++at) {
+      if (from[at] != 0) return Errno::einval;
+    }
+  }
+  memcpy(area_, from, image_size());
+  write_at(area_, offset_mxcsr_mask, mask);
+  return {};
+}
+
+}  // namespace corral::arch

@@ -1,0 +1,129 @@
+// The kernel half of every page table, after boot: device windows and kernel stacks with guard pages.
+//
+// All page tables share the tables below the root's upper entries, and boot_map.cpp has filled every root entry that is
+// ever used, so a mapping made here is at once everywhere. Mappings are only added, never taken out: no TLB may hold
+// anything about an address that was not mapped before. Changes are made under one lock; looking up needs none.
+#include "arch/processor.h"
+#include "memory/page_allocator.h"
+#include "paging.h"
+#include "sync/spin_lock.h"
+
+namespace corral::arch {
+
+namespace {
+
+// The 512 GiB below one entry of the root: the lower half for stacks, the upper for devices.
+constexpr u64 stacks_begin = kernel_area_base;
+constexpr u64 stacks_end = stacks_begin + (u64{256} << 30);
+constexpr u64 devices_begin = stacks_end;
+constexpr u64 devices_end = devices_begin + (u64{256} << 30);
+static_assert(devices_end <= kernel_area_end && stacks_begin % level_size(root_level) == 0);
+
+constexpr u64 kernel_link = entry_present | entry_write | entry_accessed;
+
+constinit SpinLock map_lock{Rank::kernel_map, "kernel map"};
+constinit Atomic<u64> next_stack{stacks_begin};  // written under map_lock
+constinit u64 next_device GUARDED_BY(map_lock) = devices_begin;
+
+Result<void> map_kernel_page(u64 address, PhysicalAddress frame, Rights rights) REQUIRES(map_lock) {
+  u64* place = TRY(make_leaf_place(kernel_root(), address, kernel_link));
+  store_entry(place, frame.value | leaf_bits(rights) | entry_global);
+  return {};
+}
+
+// Pages of a stack that could not be completed.
+void take_back(u64 from, u64 to) REQUIRES(map_lock) {
+  for (u64 address = from; address < to; address += page_size) {
+    u64* place = leaf_place(kernel_root(), address);
+    if (place == nullptr) continue;
+    u64 entry = load_entry(place);
+    if ((entry & entry_present) == 0) continue;
+    store_entry(place, 0);
+    flush_page({address});
+    memory::release_page(memory::frame_of({entry & entry_address}));
+  }
+}
+
+void audit_table(const u64* table, u32 level, u64 rights, KernelMapAudit& audit) {
+  for (u32 i = level == root_level ? kernel_half : 0; i < table_entries; ++i) {
+    u64 entry = load_entry(&table[i]);
+    if ((entry & entry_present) == 0) continue;
+    // Write and user count only when every level grants them; no-execute when any level sets it.
+    u64 granted = (rights & entry & (entry_write | entry_user)) | ((rights | entry) & entry_no_execute);
+    if (!is_leaf(entry, level)) {
+      audit_table(table_of(entry), level - 1, granted, audit);
+      continue;
+    }
+    u64 pages = level_size(level) / page_size;
+    audit.pages += pages;
+    if ((granted & entry_user) != 0) audit.user_accessible += pages;
+    if ((granted & entry_write) != 0 && (granted & entry_no_execute) == 0) audit.writable_executable += pages;
+  }
+}
+
+}  // namespace
+
+Result<volatile u8*> map_device(PhysicalAddress address, u64 size) {
+  u64 first = round_down(address.value, page_size);
+  u64 last = round_up(address.value + size, page_size);
+  if (size == 0 || last <= first || last > entry_address) return Errno::einval;
+  LockGuard guard{map_lock};
+  u64 window = next_device;
+  if (last - first > devices_end - window) return Errno::enomem;
+  for (u64 offset = 0; offset < last - first; offset += page_size) {
+    TRY(map_kernel_page(window + offset, {first + offset}, {.write = true, .device = true}));
+  }
+  // A window that failed half-way is filled again, with the same addresses' entries replaced before anyone used them.
+  next_device = window + (last - first);
+  return reinterpret_cast<volatile u8*>(window + (address.value - first));
+}
+
+Result<VirtualAddress> map_kernel_stack(u32 pages) {
+  LockGuard guard{map_lock};
+  u64 guard_page = next_stack.load(Order::relaxed);
+  u64 bottom = guard_page + page_size;
+  u64 top = bottom + pages * page_size;
+  if (pages == 0 || top > stacks_end) return Errno::enomem;
+  for (u64 address = bottom; address < top; address += page_size) {
+    Result<Frame*> frame = memory::allocate_page(memory::Zero::yes);
+    if (!frame.ok()) {
+      take_back(bottom, address);
+      return frame.error();
+    }
+    Result<void> mapped = map_kernel_page(address, memory::address_of(*frame.value()), {.write = true});
+    if (!mapped.ok()) {
+      memory::release_page(*frame.value());
+      take_back(bottom, address);
+      return mapped.error();
+    }
+  }
+  next_stack.store(top, Order::release);
+  return VirtualAddress{top};
+}
+
+bool is_stack_guard(VirtualAddress address) {
+  if (address.value < stacks_begin || address.value >= next_stack.load(Order::acquire)) return false;
+  u32 level = root_level;
+  return find_leaf(kernel_root(), address.value, level) == 0;
+}
+
+bool direct_map_covers(PhysicalAddress address, u64 size) {
+  if (size == 0) return true;
+  constexpr u64 limit = kernel_area_base - direct_map_base;
+  if (address.value >= limit || size > limit - address.value) return false;
+  u64 end = direct_map_base + address.value + size;
+  for (u64 place = direct_map_base + address.value; place < end;) {
+    u32 level = root_level;
+    if (find_leaf(kernel_root(), place, level) == 0) return false;
+    place = round_down(place, level_size(level)) + level_size(level);
+  }
+  return true;
+}
+
+KernelMapAudit audit_kernel_map() {
+  KernelMapAudit audit = {};
+  audit_table(table_at(kernel_root()), root_level, entry_write | entry_user, audit);
+  return audit;
+}
+
+}  // namespace corral::arch

@@ -1,0 +1,16 @@
+// The first steps of the bootstrap core, for boot/ and for the start of other cores. Boot context.
+#pragma once
+
+#include "arch/processor.h"
+
+namespace corral::arch {
+
+// First C++ step after firmware: descriptor tables, traps (they panic) and the facts of CPUID; no memory needed.
+void start_bootstrap_processor();
+void detect_features();
+// Loads the area's descriptor tables and makes it the calling core's.
+void use_area(CoreArea& area);
+// Control registers and MSRs of the calling core, from the facts. The loaded page table must be the kernel's own.
+void set_control_registers();
+
+}  // namespace corral::arch

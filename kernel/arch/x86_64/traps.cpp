@@ -1,0 +1,155 @@
+// The interrupt table, the thread's frame as the entry point's stack, and the three exceptions that may come at any
+// instruction. Neighbours: entry.S (saves and restores), descriptors.h; task/ defines what happens on a trap.
+#include "arch/traps.h"
+
+#include "arch/page_table.h"
+#include "arch/processor.h"
+#include "descriptors.h"
+#include "trace/log.h"
+#include "trace/panic.h"
+
+namespace corral::arch {
+
+extern "C" {
+extern const u8 corral_trap_stubs[256][16];
+[[noreturn]] void corral_leave_to_user(TrapFrame& frame);
+[[noreturn]] void corral_restart(void (*function)());
+void corral_emergency_trap(TrapFrame& frame);
+void corral_report_missed_nmis();
+}
+
+namespace {
+
+static_assert(offsetof(TrapFrame, r11) == CORRAL_FRAME_R11 && offsetof(TrapFrame, rcx) == CORRAL_FRAME_RCX &&
+              offsetof(TrapFrame, vector) == CORRAL_FRAME_VECTOR && offsetof(TrapFrame, rip) == CORRAL_FRAME_RIP &&
+              offsetof(TrapFrame, cs) == CORRAL_FRAME_CS && offsetof(TrapFrame, rflags) == CORRAL_FRAME_RFLAGS &&
+              offsetof(TrapFrame, rsp) == CORRAL_FRAME_RSP && offsetof(TrapFrame, ss) == CORRAL_FRAME_SS &&
+              TrapFrame::system_call_vector == CORRAL_SYSTEM_CALL_VECTOR && sizeof(TrapFrame) % 16 == 0);
+static_assert(offsetof(CoreArea, core) == 0 && offsetof(CoreArea, entry_stack) == CORRAL_AREA_ENTRY_STACK &&
+              offsetof(CoreArea, kernel_stack) == CORRAL_AREA_KERNEL_STACK &&
+              offsetof(CoreArea, scratch) == CORRAL_AREA_SCRATCH && offsetof(CoreArea, descriptors) == 32 &&
+              offsetof(CoreArea, id) == 40 && offsetof(CoreArea, missed_nmis) == CORRAL_AREA_MISSED_NMIS);
+static_assert(user_space_end == CORRAL_USER_SPACE_END && kernel_image_base == CORRAL_IMAGE_BASE);
+
+// SDM vol. 3, figure 6-8.
+struct Gate {
+  u16 offset_low;
+  u16 selector;
+  u8 stack;
+  u8 type;
+  u16 offset_middle;
+  u32 offset_high;
+  u32 reserved;
+};
+static_assert(sizeof(Gate) == 16);
+
+struct [[gnu::packed]] TablePointer {
+  u16 limit;
+  u64 base;
+};
+
+constinit Gate gates[256] = {};  // boot writes it, the same for all cores
+constexpr u8 interrupt_gate = 0x8e;
+constexpr u8 user_may_raise = 0x60;
+constexpr u32 vector_double_fault = 8;
+constexpr u32 vector_machine_check = 18;
+
+void build_gates() {
+  for (u32 vector = 0; vector < 256; ++vector) {
+    u64 stub = reinterpret_cast<u64>(&corral_trap_stubs[vector]);
+    u8 type = interrupt_gate;
+    if (vector == 3 || vector == 4) type |= user_may_raise;  // INT3 and INTO
+    u8 stack = vector == vector_nmi             ? stack_nmi
+               : vector == vector_double_fault  ? stack_double_fault
+               : vector == vector_machine_check ? stack_machine_check
+                                                : u8{0};
+    gates[vector] = {static_cast<u16>(stub), CORRAL_KERNEL_CODE, stack, type, static_cast<u16>(stub >> 16),
+                     static_cast<u32>(stub >> 32), 0};
+  }
+}
+
+void set_gs_word(u64 offset, u64 value) {
+  asm volatile("movq %1, %%gs:(%0)" ::"r"(offset), "r"(value) : "memory");
+}
+u64 gs_word(u64 offset) {
+  u64 value;
+  asm volatile("movq %%gs:(%1), %0" : "=r"(value) : "r"(offset) : "memory");
+  return value;
+}
+
+u64 fault_address() {
+  u64 address;
+  asm volatile("movq %%cr2, %0" : "=r"(address));
+  return address;
+}
+
+// No lock is held by this core while it runs user code, or sleeps in halt(), the one place with interrupts on.
+bool may_take_locks(const TrapFrame& frame) {
+  return frame.from_user() || (frame.rflags & CORRAL_FLAG_INTERRUPT) != 0;
+}
+
+}  // namespace
+
+void install_traps() {
+  if (gates[0].selector == 0) build_gates();
+  TablePointer pointer{sizeof(gates) - 1, reinterpret_cast<u64>(gates)};
+  asm volatile("lidt %0" ::"m"(pointer) : "memory");
+}
+
+void set_entry_frame(TrapFrame& frame) {
+  u64 end = reinterpret_cast<u64>(&frame + 1);
+  set_gs_word(offsetof(CoreArea, entry_stack), end);
+  reinterpret_cast<Descriptors*>(gs_word(offsetof(CoreArea, descriptors)))->task.rsp0 = end;
+}
+
+void enter_user(TrapFrame& frame) { corral_leave_to_user(frame); }
+
+void restart_on_core_stack(void (*function)()) { corral_restart(function); }
+
+PageFault page_fault_of(const TrapFrame& frame) {
+  // SDM vol. 3, figure 4-12: P, W/R, U/S, RSVD, I/D.
+  return {{fault_address()}, (frame.error_code & 2) != 0, (frame.error_code & 16) != 0, (frame.error_code & 1) != 0};
+}
+
+void TrapFrame::start_user(VirtualAddress entry, VirtualAddress stack) {
+  *this = TrapFrame{};
+  rip = entry.value;
+  rsp = stack.value;
+  cs = CORRAL_USER_CODE;
+  ss = CORRAL_USER_DATA;
+  rflags = CORRAL_FLAGS_ALWAYS_SET;
+}
+
+void TrapFrame::rewind_system_call() {
+  rip -= 2;  // SYSCALL is 0f 05
+  rax = error_code;
+  rcx = rip;  // as SYSCALL would leave it, so that the short way back stays open
+}
+
+// Called on an emergency stack; the interrupted code may be anything, the entry code included.
+void corral_emergency_trap(TrapFrame& frame) {
+  if (frame.vector == vector_nmi) {
+    if (panicking()) halt_forever();
+    if (may_take_locks(frame)) {
+      log::warning("NMI: unknown reason, going on");
+    } else {
+      asm volatile("incl %%gs:%c0" ::"i"(CORRAL_AREA_MISSED_NMIS) : "memory");
+    }
+    return;
+  }
+  if (frame.vector == vector_double_fault) {
+    // The processor could not push a frame: almost always because the kernel stack has run into its guard page.
+    if (is_stack_guard({fault_address()})) panic_with_frame("kernel stack overflow", frame);
+    panic_with_frame("double fault", frame);
+  }
+  panic_with_frame("machine check", frame);
+}
+
+// Called on the kernel stack right after an entry from user mode, when no lock is held.
+void corral_report_missed_nmis() {
+  u32 missed = 0;
+  asm volatile("xchgl %0, %%gs:%c1" : "+r"(missed) : "i"(CORRAL_AREA_MISSED_NMIS) : "memory");
+  log::warning("NMI: {} came while the kernel ran, unknown reason, going on", missed);
+}
+
+}  // namespace corral::arch
