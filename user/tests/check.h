@@ -60,44 +60,66 @@ static inline void check_failed(const char *file, int line, const char *what, lo
     _exit(1);
 }
 
+static inline void check_true(const char *file, int line, const char *what, int holds) {
+    if (!holds) {
+        check_failed(file, line, what, 0, 0, 0);
+    }
+    __atomic_fetch_add(&check_count, 1, __ATOMIC_RELAXED);
+}
+
+static inline void check_equal(const char *file, int line, const char *what, long long got, long long expected) {
+    if (got != expected) {
+        check_failed(file, line, what, got, expected, 1);
+    }
+    __atomic_fetch_add(&check_count, 1, __ATOMIC_RELAXED);
+}
+
+static inline void check_error(const char *file, int line, const char *what, long long result, int error,
+                               int expected) {
+    if (result != -1) {
+        check_failed(file, line, what, result, -1, 1);
+    }
+    check_equal(file, line, what, error, expected);
+}
+
 // The condition must hold.
-#define CHECK(condition)                                                \
-    do {                                                                \
-        if (!(condition)) {                                             \
-            check_failed(__FILE__, __LINE__, #condition, 0, 0, 0);      \
-        }                                                               \
-        __atomic_fetch_add(&check_count, 1, __ATOMIC_RELAXED);          \
-    } while (0)
+#define CHECK(condition) check_true(__FILE__, __LINE__, #condition, (condition) ? 1 : 0)
 
 // Both whole numbers must be equal; the message shows them.
-#define CHECK_EQ(got, expected)                                                                     \
-    do {                                                                                            \
-        const long long check_got_ = (long long)(got);                                              \
-        const long long check_expected_ = (long long)(expected);                                    \
-        if (check_got_ != check_expected_) {                                                        \
-            check_failed(__FILE__, __LINE__, #got " == " #expected, check_got_, check_expected_, 1); \
-        }                                                                                           \
-        __atomic_fetch_add(&check_count, 1, __ATOMIC_RELAXED);                                      \
-    } while (0)
+#define CHECK_EQ(got, expected) \
+    check_equal(__FILE__, __LINE__, #got " == " #expected, (long long)(got), (long long)(expected))
 
-// The call must return -1 with this errno.
-#define CHECK_ERRNO(call, number)                                                             \
-    do {                                                                                      \
-        errno = 0;                                                                            \
-        const long long check_result_ = (long long)(call);                                    \
-        if (check_result_ != -1) {                                                            \
-            check_failed(__FILE__, __LINE__, #call " fails", check_result_, -1, 1);           \
-        }                                                                                     \
-        if (errno != (number)) {                                                              \
-            check_failed(__FILE__, __LINE__, "errno of " #call, errno, (number), 1);          \
-        }                                                                                     \
-        __atomic_fetch_add(&check_count, 1, __ATOMIC_RELAXED);                                \
+// The call must return -1 and set this errno; the message shows whichever was otherwise.
+#define CHECK_ERRNO(call, expected)                                                                  \
+    do {                                                                                             \
+        const long long check_result = (long long)(call);                                            \
+        check_error(__FILE__, __LINE__, #call " fails with " #expected, check_result, errno, expected); \
     } while (0)
 
 static inline int64_t check_now_ns(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+// Turns without a system call; so many that they take time, but no particular one.
+static inline void check_spin(long turns) {
+    for (long turn = 0; turn < turns; ++turn) {
+        __asm__ volatile("");
+    }
+}
+
+// The number as an address of which the compiler knows nothing.
+static inline volatile char *check_address(uintptr_t number) {
+    __asm__ volatile("" : "+r"(number));
+    return (volatile char *)number;
+}
+
+// The flags register. The stack moves for a moment, past what the compiler may keep below it.
+static inline uint64_t check_flags(void) {
+    uint64_t flags;
+    __asm__ volatile("lea -128(%%rsp), %%rsp\n\tpushfq\n\tpopq %0\n\tlea 128(%%rsp), %%rsp" : "=r"(flags) : : "memory");
+    return flags;
 }
 
 // Sleeps at least this long, whatever signals arrive.
