@@ -1,9 +1,10 @@
 """Composes kernel command lines, and protects them from GRUB's own quoting.
 
 Everything after ` -- ` is what the first process gets as its arguments. An
-argument with spaces (or none at all) stands in double quotes, and inside them
-a backslash protects a double quote or a backslash: the form that GRUB itself
-hands to a kernel, so one parser serves both ways of booting.
+argument with spaces (or none at all) stands in double quotes, and inside them a
+backslash protects a double quote or a backslash. GRUB quotes in nearly the same
+way (grub_create_loader_cmdline in its source): it also protects single quotes,
+and all three outside of double quotes as well; and it loses empty words.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Sequence
 from lab.problem import WRONG_USE, Problem
 
 SPECIAL = set(' "\\\t')
+PROTECTED = ("\\", '"', "'")
 LIMIT = 2047  # what x86 boot protocols carry without question
 
 
@@ -47,8 +49,9 @@ def split(line: str) -> list[str]:
     inside = False
     characters = iter(line)
     for character in characters:
-        if character == "\\" and inside:
-            word = (word or []) + [next(characters, "\\")]
+        if character == "\\":
+            after = next(characters, "")
+            word = (word or []) + [after if after in PROTECTED else "\\" + after]
         elif character == '"':
             inside = not inside
             word = word or []
@@ -68,4 +71,8 @@ def for_grub(line: str) -> str:
 
     GRUB unquotes them and quotes them again in the form above.
     """
-    return " ".join("'" + word.replace("'", "'\\''") + "'" for word in split(line))
+    words = split(line)
+    if any(not word or ("\t" in word and " " not in word) for word in words):
+        raise Problem("GRUB cannot pass on an empty argument, nor a tabulator without a space beside it",
+                      "leave it out, or boot without an image", WRONG_USE)
+    return " ".join("'" + word.replace("'", "'\\''") + "'" for word in words)

@@ -35,3 +35,11 @@ class Compose(unittest.TestCase):
 
     def test_grub_sees_single_quotes(self) -> None:
         self.assertEqual(command_line.for_grub('quiet -- sh -c "it\'s $x"'), "'quiet' '--' 'sh' '-c' 'it'\\''s $x'")
+
+    def test_what_grub_would_lose_is_refused(self) -> None:
+        for line in ('-- echo ""', '-- echo "a\tb"'):
+            with self.subTest(line=line), self.assertRaises(Problem):
+                command_line.for_grub(line)
+
+    def test_grub_s_own_quoting_is_understood(self) -> None:
+        self.assertEqual(command_line.split("it\\'s \"a \\\"b\\\" c\" \\x41"), ["it's", 'a "b" c', "\\x41"])
