@@ -23,8 +23,9 @@ class CompletelyFair final : public SchedulingAlgorithm {
     i64 lag = entity.virtual_runtime;  // behind (< 0) or ahead (> 0) of the minimum
     switch (reason) {
       case EnqueueReason::created:
-        // As if it had had its first turn, beside at least the creator.
-        lag = virtual_time(least_of(slice_of(entity), latency_ / 2), entity.weight);
+        // As if it had had a turn already: it waits for one of each of the others, and threads that are created one
+        // after the other start in that order.
+        lag = virtual_time(minimum_slice_, entity.weight);
         break;
       case EnqueueReason::woken: {
         // The others went on meanwhile: what it was ahead is forgiven for time slept, and sleep earns some credit.

@@ -1,0 +1,253 @@
+// The scheduling algorithms: order, quanta, fairness, latency; on one simulated core.
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "sched_machine.h"
+
+namespace corral::test {
+namespace {
+
+constexpr AlgorithmParameters parameters{CoreId{0}, milliseconds(4)};
+constexpr const char* any_placement = "least-loaded";
+
+TEST(Weights, EachStepIsAFactorOfFiveFourths) {
+  EXPECT_EQ(weight_of(0), 1024u);
+  for (i32 nice = nice_lowest; nice < nice_highest; ++nice) {
+    const double ratio = double(weight_of(nice)) / weight_of(nice + 1);
+    EXPECT_NEAR(ratio, 1.25, 0.06) << nice;  // small weights are rounded
+  }
+  EXPECT_EQ(weight_of(-100), weight_of(-20));
+  EXPECT_EQ(weight_of(100), weight_of(19));
+  EXPECT_GT(weight_of(19), 0u);
+}
+
+TEST(Registry, FindsPoliciesByNameOnly) {
+  std::set<std::string> names;
+  for (const AlgorithmDescriptor* descriptor : algorithms()) {
+    EXPECT_TRUE(names.insert(descriptor->name).second) << descriptor->name;
+    EXPECT_EQ(find_algorithm(descriptor->name), descriptor);
+  }
+  for (const char* name : {"fifo", "rr", "cfs"}) EXPECT_NE(find_algorithm(name), nullptr) << name;
+  for (const char* name : {"random", "round-robin", "least-loaded"}) EXPECT_NE(find_placement(name), nullptr) << name;
+  EXPECT_NE(find_algorithm(default_algorithm), nullptr);
+  EXPECT_NE(find_placement(default_placement), nullptr);
+  EXPECT_EQ(find_algorithm("cf"), nullptr);
+  EXPECT_EQ(find_algorithm("cfs2"), nullptr);
+  EXPECT_EQ(find_placement(""), nullptr);
+}
+
+TEST(AllAlgorithms, ALoneThreadNeedsNoTick) {
+  for (const AlgorithmDescriptor* descriptor : algorithms()) {
+    CoreStatistics statistics;
+    RunQueue queue{CoreId{0}, statistics, milliseconds(4)};
+    OwnedAlgorithm algorithm{descriptor, parameters};
+    queue.install(*algorithm, Instant{1});
+    SchedulingEntity alone;
+    EXPECT_EQ(queue.enqueue(alone, EnqueueReason::created, Instant{1}), Instant{1}) << "idle: pick at once";
+    EXPECT_EQ(queue.pick(Instant{1}).until, never) << descriptor->name;
+    EXPECT_EQ(queue.review(Instant{} + seconds(100)), never) << descriptor->name;
+  }
+}
+
+TEST(Fifo, RunsInOrderOfArrivalToTheEnd) {
+  Machine machine{1, "fifo", any_placement};
+  std::vector<Machine::Thread*> jobs;
+  for (i64 i = 0; i < 5; ++i) jobs.push_back(&machine.spawn_job(0, milliseconds(100 - i * 10)));
+  ASSERT_TRUE(machine.run_to_end(seconds(1)));
+  for (size_t i = 1; i < jobs.size(); ++i) {
+    EXPECT_EQ((jobs[i]->ended_at - jobs[i - 1]->ended_at), milliseconds(100 - i64(i) * 10));
+  }
+  EXPECT_EQ(machine.statistics(0).preemptions.load(Order::relaxed), 0u);
+}
+
+TEST(Fifo, YieldGoesToTheBackAndPreemptionToTheFront) {
+  OwnedAlgorithm fifo{"fifo", parameters};
+  SchedulingEntity a, b, c;
+  fifo->enqueue(a, EnqueueReason::created, Instant{});
+  fifo->enqueue(b, EnqueueReason::created, Instant{});
+  EXPECT_EQ(fifo->pick(Instant{}).entity, &a);
+  fifo->enqueue(a, EnqueueReason::yielded, Instant{});
+  EXPECT_EQ(fifo->pick(Instant{}).entity, &b);
+  fifo->enqueue(c, EnqueueReason::woken, Instant{});
+  fifo->enqueue(b, EnqueueReason::preempted, Instant{});
+  EXPECT_EQ(fifo->last_waiting(), &c);
+  EXPECT_EQ(fifo->pick(Instant{}).entity, &b);
+  EXPECT_EQ(fifo->pick(Instant{}).entity, &a);
+  EXPECT_EQ(fifo->pick(Instant{}).entity, &c);
+  EXPECT_EQ(fifo->pick(Instant{}).entity, nullptr);
+}
+
+TEST(RoundRobin, EveryTurnIsExactlyOneTick) {
+  Machine machine{1, "rr", any_placement};
+  std::vector<Machine::Thread*> hogs;
+  for (int i = 0; i < 3; ++i) hogs.push_back(&machine.spawn_hog(0));
+  for (int round = 0; round < 100; ++round) {
+    for (Machine::Thread* hog : hogs) {
+      const Duration before = hog->entity.run_time;
+      machine.run_for(Machine::tick);
+      EXPECT_EQ((hog->entity.run_time - before), Machine::tick) << round;
+    }
+  }
+  EXPECT_EQ(machine.statistics(0).preemptions.load(Order::relaxed), 299u);
+}
+
+TEST(RoundRobin, APreemptedThreadKeepsItsRemainderAndItsPlace) {
+  CoreStatistics statistics;
+  RunQueue queue{CoreId{0}, statistics, milliseconds(4)};
+  OwnedAlgorithm algorithm{"rr", parameters};
+  queue.install(*algorithm, Instant{1});
+  SchedulingEntity a, b;
+  Instant now{1};
+  queue.enqueue(a, EnqueueReason::created, now);
+  queue.enqueue(b, EnqueueReason::created, now);
+  ASSERT_EQ(queue.pick(now).entity, &a);
+  now = now + milliseconds(1);
+  ASSERT_TRUE(queue.leave(a, LeaveReason::preempted, now));
+  Decision decision = queue.pick(now);
+  EXPECT_EQ(decision.entity, &a);
+  EXPECT_EQ((decision.until - now), milliseconds(3));
+  now = decision.until;
+  EXPECT_EQ(queue.review(now), now) << "the quantum is over";
+  queue.leave(a, LeaveReason::preempted, now);
+  decision = queue.pick(now);
+  EXPECT_EQ(decision.entity, &b);
+  EXPECT_EQ((decision.until - now), milliseconds(4));
+}
+
+TEST(RoundRobin, QuantaGoOnWhileAloneWithoutATick) {
+  CoreStatistics statistics;
+  RunQueue queue{CoreId{0}, statistics, milliseconds(4)};
+  OwnedAlgorithm algorithm{"rr", parameters};
+  queue.install(*algorithm, Instant{1});
+  SchedulingEntity a, b;
+  const Instant start{1};
+  queue.enqueue(a, EnqueueReason::created, start);
+  ASSERT_EQ(queue.pick(start).until, never);
+  const Instant later = start + milliseconds(4 * 1000 + 1);  // 1 ms into the 1001st quantum
+  EXPECT_EQ(queue.enqueue(b, EnqueueReason::created, later), later + milliseconds(3));
+}
+
+struct Share {
+  std::vector<i32> nice;
+};
+
+class CfsShares : public testing::TestWithParam<Share> {};
+
+TEST_P(CfsShares, TimeIsInProportionToWeight) {
+  Machine machine{1, "cfs", any_placement};
+  std::vector<Machine::Thread*> hogs;
+  double total = 0;
+  for (i32 nice : GetParam().nice) {
+    hogs.push_back(&machine.spawn_hog(0, nice));
+    total += weight_of(nice);
+  }
+  machine.run_for(seconds(60));
+  i64 sum = 0;
+  for (Machine::Thread* hog : hogs) {
+    const double expected = 60e9 * weight_of(hog->entity.nice) / total;
+    // 5 %, or one round where the whole share is not more than a few turns.
+    const double tolerance = std::max(0.05 * expected, 24e6);
+    EXPECT_NEAR(double(hog->entity.run_time.ns), expected, tolerance) << "nice " << hog->entity.nice;
+    sum += hog->entity.run_time.ns;
+  }
+  EXPECT_EQ(sum, seconds(60).ns) << "the core was never idle";
+  EXPECT_EQ(machine.violations(), 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Mixes, CfsShares,
+                         testing::Values(Share{{0, 0}}, Share{{0, 5}}, Share{{-5, 0, 5}}, Share{{0, 0, 0, 0, 0, 0, 0, 0}},
+                                         Share{{-20, 0}}, Share{{10, 10, -10}}, Share{{19, 19, 0, 0}},
+                                         Share{{-3, -2, -1, 0, 1, 2, 3}}, Share{{-20, 19}}));
+
+TEST(Cfs, NewThreadsDoNotStarveOldOnes) {
+  Machine machine{1, "cfs", any_placement};
+  Machine::Thread& old = machine.spawn_hog(0);
+  machine.run_for(seconds(10));
+  const Duration before = old.entity.run_time;
+  // 2,000 newcomers, one every millisecond, each wanting a millisecond: more than the core has. Each waits for one
+  // turn (4 ms) of the old thread, so that this one's n-th turn lasts until n - 1 more newcomers have run: the sum of
+  // 4 ms × n is 2 s for n = 31.
+  for (int i = 0; i < 2000; ++i) {
+    machine.spawn_job(0, milliseconds(1));
+    machine.run_for(milliseconds(1));
+  }
+  EXPECT_NEAR(double((old.entity.run_time - before).ns), 124e6, 8e6);
+  EXPECT_EQ(machine.violations(), 0u);
+}
+
+TEST(Cfs, AnOldThreadDoesNotHoldOffNewOnes) {
+  Machine machine{1, "cfs", any_placement};
+  machine.spawn_hog(0);
+  machine.run_for(seconds(1000));
+  Machine::Thread& fresh = machine.spawn_hog(0);
+  machine.run_for(milliseconds(100));
+  EXPECT_GT(fresh.entity.run_time, milliseconds(30));
+}
+
+TEST(Cfs, AnHourOfSleepEarnsABoundedCredit) {
+  Machine machine{1, "cfs", any_placement};
+  Machine::Thread& sleeper =
+      machine.spawn(0, 0, [first = true](Machine::Thread&) mutable {
+        if (!std::exchange(first, false)) return Machine::Behaviour{seconds(1000)};
+        return Machine::Behaviour{milliseconds(1), seconds(3600)};
+      });
+  Machine::Thread& hog = machine.spawn_hog(0);
+  machine.run_for(seconds(3601));  // the sleeper has been back for about one second
+  EXPECT_NEAR(double(sleeper.entity.run_time.ns), 0.5e9, 0.03e9);
+  EXPECT_GT(hog.entity.run_time, seconds(3600) + milliseconds(470));
+}
+
+TEST(Cfs, AnInteractiveThreadRunsAtOnceBesideHogs) {
+  Machine machine{1, "cfs", any_placement};
+  for (int i = 0; i < 8; ++i) machine.spawn_hog(0);
+  Machine::Thread& editor =
+      machine.spawn(0, 0, [](Machine::Thread&) { return Machine::Behaviour{microseconds(200), milliseconds(50)}; });
+  machine.run_for(seconds(1));
+  editor.worst_delay = Duration{};
+  machine.run_for(seconds(20));
+  EXPECT_LE(editor.worst_delay, milliseconds(4));
+}
+
+TEST(Cfs, ShortSleepsGainNothing) {
+  // Works 10 ms, sleeps 0.1 ms, over and over: no more than its half of the core.
+  Machine machine{1, "cfs", any_placement};
+  Machine::Thread& trickster =
+      machine.spawn(0, 0, [](Machine::Thread&) { return Machine::Behaviour{milliseconds(10), microseconds(100)}; });
+  Machine::Thread& honest = machine.spawn_hog(0);
+  machine.run_for(seconds(60));
+  EXPECT_GE(honest.entity.run_time.ns, seconds(29).ns);
+  EXPECT_GE(trickster.entity.run_time.ns, seconds(27).ns);
+}
+
+TEST(Cfs, YieldLetsAllOthersGoFirstWithinARound) {
+  OwnedAlgorithm cfs{"cfs", parameters};
+  SchedulingEntity a, b, c;
+  for (SchedulingEntity* entity : {&a, &b, &c}) cfs->enqueue(*entity, EnqueueReason::migrated, Instant{});
+  ASSERT_EQ(cfs->pick(Instant{}).entity, &a);
+  cfs->charge(a, microseconds(1), Instant{1000});
+  cfs->enqueue(a, EnqueueReason::yielded, Instant{1000});
+  EXPECT_EQ(cfs->pick(Instant{1000}).entity, &b);
+  EXPECT_EQ(cfs->pick(Instant{1000}).entity, &c);
+  EXPECT_EQ(cfs->pick(Instant{1000}).entity, &a);
+}
+
+TEST(Cfs, ALighterThreadGetsAShorterTurnButNotBelowATick) {
+  OwnedAlgorithm cfs{"cfs", parameters};
+  SchedulingEntity heavy, light;
+  light.weight = weight_of(10);
+  cfs->enqueue(heavy, EnqueueReason::migrated, Instant{});
+  cfs->enqueue(light, EnqueueReason::migrated, Instant{});
+  const Decision first = cfs->pick(Instant{});
+  ASSERT_EQ(first.entity, &heavy);
+  EXPECT_GT(first.until.ns, milliseconds(20).ns);
+  cfs->charge(heavy, milliseconds(20), first.until);
+  cfs->enqueue(heavy, EnqueueReason::preempted, first.until);
+  const Decision second = cfs->pick(first.until);
+  ASSERT_EQ(second.entity, &light);
+  EXPECT_EQ((second.until - first.until), milliseconds(4));
+}
+
+}  // namespace
+}  // namespace corral::test

@@ -1,0 +1,237 @@
+// The placement policies, and the placer's account of entities that travel.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "sched_machine.h"
+
+namespace corral::test {
+namespace {
+
+CoreSet random_set(Random& random, u32 cores) {
+  CoreSet set;
+  for (u32 i = 0; i < cores; ++i) {
+    if (random.one_in(3)) set.add(CoreId{i});
+  }
+  if (set.empty()) set.add(CoreId{static_cast<u32>(random.below(cores))});
+  return set;
+}
+
+TEST(AllPlacements, NeverLeaveTheCandidates) {
+  for (const PlacementDescriptor* descriptor : placements()) {
+    OwnedPlacer placer{descriptor->name};
+    Random random{42};
+    for (int i = 0; i < 20'000; ++i) {
+      const u32 cores = static_cast<u32>(random.below(max_cores)) + 1;
+      const CoreSet candidates = random_set(random, cores);
+      SchedulingEntity entity;
+      entity.last_core = CoreId{static_cast<u32>(random.below(max_cores))};
+      entity.last_ran = Instant{static_cast<i64>(random.below(2))};
+      placer->statistics(CoreId{static_cast<u32>(random.below(max_cores))}).publish(static_cast<u32>(random.below(9)), 0);
+      const auto reason = random.one_in(2) ? PlacementReason::created : PlacementReason::woken;
+      const CoreId here{static_cast<u32>(random.below(max_cores))};
+      ASSERT_TRUE(candidates.contains(placer->choose(entity, reason, candidates, here, Instant{i}))) << descriptor->name;
+    }
+    EXPECT_EQ(placer->violations(), 0u) << descriptor->name << ": the policy itself must be right, not the check";
+  }
+}
+
+TEST(RandomPlacement, AllCandidatesAreEquallyLikely) {
+  OwnedPlacer placer{"random"};
+  CoreSet candidates;
+  for (u32 core : {1u, 63u, 64u, 200u}) candidates.add(CoreId{core});
+  u32 hits[max_cores] = {};
+  SchedulingEntity entity;
+  for (int i = 0; i < 40'000; ++i) {
+    ++hits[placer->choose(entity, PlacementReason::created, candidates, CoreId{0}, Instant{}).value];
+  }
+  candidates.for_each([&](CoreId core) { EXPECT_NEAR(hits[core.value], 10'000, 500) << core.value; });
+}
+
+TEST(RoundRobinPlacement, TakesTheCandidatesInTurn) {
+  OwnedPlacer placer{"round-robin"};
+  SchedulingEntity entity;
+  for (u32 i = 0; i < 12; ++i) {
+    EXPECT_EQ(placer->choose(entity, PlacementReason::created, CoreSet::first(4), CoreId{2}, Instant{}).value, i % 4);
+  }
+}
+
+// One thread creates all others, then waits for them.
+TEST(LeastLoaded, ThreadsOfOneCreatorSpreadEvenly) {
+  for (u32 cores = 1; cores <= 16; ++cores) {
+    for (u32 threads = 1; threads <= 40; ++threads) {
+      for (u32 creator = 0; creator < cores; creator += 3) {
+        OwnedPlacer placer{"least-loaded"};
+        std::vector<u32> runnable(cores, 0);
+        std::vector<SchedulingEntity> entities(threads);
+        runnable[creator] = 1;
+        placer->statistics(CoreId{creator}).publish(1, 0);
+        for (u32 i = 0; i < threads; ++i) {  // none of them has arrived while the creator goes on
+          const CoreId to =
+              placer->choose(entities[i], PlacementReason::created, CoreSet::first(cores), CoreId{creator}, Instant{});
+          placer->assign(entities[i], to, CoreId{creator});
+          ++runnable[to.value];
+          if (to.value == creator) placer->statistics(to).publish(runnable[creator], 0);
+        }
+        --runnable[creator];  // it sleeps now
+        for (u32 core = 0; core < cores; ++core) {
+          EXPECT_GE(runnable[core], threads / cores) << cores << " cores, " << threads << " threads";
+          EXPECT_LE(runnable[core], (threads + cores - 1) / cores) << cores << " cores, " << threads << " threads";
+        }
+        if (threads < cores) EXPECT_EQ(runnable[creator], 0u) << "the creator may go on working";
+      }
+    }
+  }
+}
+
+TEST(LeastLoaded, AWokenThreadStaysWhileItsCoreIsIdle) {
+  OwnedPlacer placer{"least-loaded"};
+  SchedulingEntity entity;
+  entity.last_core = CoreId{3};
+  entity.last_ran = Instant{5};
+  const auto place = [&] {
+    return placer->choose(entity, PlacementReason::woken, CoreSet::first(4), CoreId{0}, Instant{10}).value;
+  };
+  EXPECT_EQ(place(), 3u);
+  for (u32 core = 0; core < 4; ++core) placer->statistics(CoreId{core}).publish(core == 1 ? 0 : 1, 0);
+  EXPECT_EQ(place(), 1u) << "its core is busy, another is idle";
+  placer->statistics(CoreId{1}).publish(1, 0);
+  EXPECT_EQ(place(), 3u) << "all are equal";
+  placer->statistics(CoreId{3}).publish(2, 0);
+  EXPECT_EQ(place(), 3u) << "one more is not worth a move";
+  placer->statistics(CoreId{3}).publish(3, 0);
+  EXPECT_EQ(place(), 1u) << "two more are";
+  entity.allowed = CoreSet::of(CoreId{2});
+  EXPECT_EQ(placer->choose(entity, PlacementReason::woken, entity.allowed, CoreId{0}, Instant{10}).value, 2u);
+}
+
+TEST(Placer, ChecksTheAnswer) {
+  struct Wrong final : PlacementPolicy {
+    CoreId select(const PlacementRequest&, const SystemView&) override { return CoreId{77}; }
+  };
+  static const PlacementDescriptor descriptor{"wrong", "", sizeof(Wrong),
+                                              [](void* storage) -> PlacementPolicy* { return ::new (storage) Wrong; }};
+  auto placer = std::make_unique<Placer>(next_random);
+  alignas(64) u8 storage[sizeof(Wrong)];
+  ASSERT_FALSE(placer->ready());
+  ASSERT_TRUE(placer->add(descriptor, storage));
+  ASSERT_FALSE(placer->use("right"));
+  ASSERT_TRUE(placer->use("wrong"));
+  SchedulingEntity entity;
+  CoreSet candidates = CoreSet::of(CoreId{9});
+  candidates.add(CoreId{5});
+  EXPECT_EQ(placer->choose(entity, PlacementReason::created, candidates, CoreId{0}, Instant{}).value, 5u);
+  EXPECT_EQ(placer->violations(), 1u);
+}
+
+TEST(Placer, ForgottenAndRepeatedAssignmentsLeaveNoTrace) {
+  OwnedPlacer placer{"least-loaded"};
+  SchedulingEntity entity;
+  entity.last_core = CoreId{1};
+  entity.last_ran = Instant{1};
+  placer->assign(entity, CoreId{2}, CoreId{0});
+  EXPECT_EQ(placer->statistics(CoreId{2}).load(), 1u);
+  EXPECT_EQ(placer->statistics(CoreId{2}).runnable(), 0u);
+  placer->assign(entity, CoreId{3}, CoreId{0});
+  EXPECT_EQ(placer->statistics(CoreId{2}).load(), 0u);
+  EXPECT_EQ(placer->statistics(CoreId{3}).on_the_way(), 1u);
+  EXPECT_EQ(placer->statistics(CoreId{1}).migrations_out(), 1u);
+  placer->forget(entity);
+  placer->forget(entity);
+  EXPECT_EQ(placer->statistics(CoreId{3}).load(), 0u);
+  EXPECT_EQ(placer->statistics(CoreId{1}).migrations_out(), 0u);
+  EXPECT_EQ(entity.place, SchedulingEntity::Place::nowhere);
+}
+
+// An entity that travels is in the load from its placement on, once, whatever moment one looks at.
+TEST(CoreStatistics, ATravellerIsAlwaysCountedOnce) {
+  constexpr u32 rounds = 2000;
+  std::vector<CoreStatistics> cores(rounds);
+  std::atomic<u32> sent{0};
+  std::thread owner{[&] {
+    for (u32 i = 0; i < rounds; ++i) {
+      while (sent.load(std::memory_order_acquire) <= i) std::this_thread::yield();
+      cores[i].publish(1, 1);
+    }
+  }};
+  u32 wrong = 0;
+  for (u32 i = 0; i < rounds; ++i) {
+    cores[i].expect_one();
+    sent.store(i + 1, std::memory_order_release);
+    u32 looks = 0;
+    while (cores[i].runnable() == 0 || looks++ < 10) {
+      if (cores[i].load() != 1) ++wrong;
+    }
+  }
+  owner.join();
+  EXPECT_EQ(wrong, 0u);
+}
+
+TEST(CoreStatistics, IdleTimeCountsTheCurrentSleepToo) {
+  CoreStatistics statistics;
+  EXPECT_EQ(statistics.idle_time(Instant{100}).ns, 0);
+  statistics.begin_idle(Instant{100});
+  statistics.begin_idle(Instant{120});
+  EXPECT_EQ(statistics.idle_time(Instant{150}).ns, 50);
+  statistics.end_idle(Instant{200});
+  statistics.end_idle(Instant{220});
+  EXPECT_EQ(statistics.idle_time(Instant{1000}).ns, 100);
+  statistics.begin_idle(Instant{2000});
+  EXPECT_EQ(statistics.idle_time(Instant{2001}).ns, 101);
+}
+
+// ---- whole machines -------------------------------------------------------------------------------------------------
+
+class Spread : public testing::TestWithParam<const char*> {};
+
+// A program like Mandelbrot: N equal threads, made by one that then waits for them.
+TEST_P(Spread, EqualThreadsFinishTogether) {
+  for (u32 cores : {1u, 2u, 3u, 4u, 8u}) {
+    for (u32 per_core : {1u, 2u, 4u}) {
+      Machine machine{cores, GetParam(), "least-loaded"};
+      machine.spawn(0, 0, [&, made = 0u](Machine::Thread& self) mutable {
+        const u32 here = self.entity.last_core.value;
+        if (made < cores * per_core) {
+          if (made > 0) machine.spawn_job(here, milliseconds(100));
+          ++made;
+          return Machine::Behaviour{microseconds(20)};  // what creating one costs
+        }
+        machine.spawn_job(here, milliseconds(100));
+        return Machine::Behaviour{microseconds(20), seconds(2)};
+      });
+      machine.run_for(seconds(1));
+      i64 last = 0;
+      for (u32 core = 0; core < cores; ++core) {
+        const i64 busy = seconds(1).ns - machine.statistics(core).idle_time(machine.now).ns;
+        last = std::max(last, busy);
+      }
+      EXPECT_LE(last, milliseconds(100 * i64{per_core}).ns * 106 / 100) << cores << " cores, " << per_core << " each";
+      EXPECT_EQ(machine.violations(), 0u);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, Spread, testing::Values("fifo", "rr", "cfs"));
+
+TEST(Machines, NoCoreStaysIdleWhileAnotherHasWaitingThreads) {
+  Machine machine{4, "cfs", "least-loaded"};
+  Random random{7};
+  for (int i = 0; i < 12; ++i) {
+    machine.spawn(0, 0, [&](Machine::Thread&) {
+      return Machine::Behaviour{microseconds(100 + i64(random.below(2000))), microseconds(100 + i64(random.below(2000)))};
+    });
+  }
+  u32 wasteful = 0;
+  constexpr u32 looks = 20'000;
+  for (u32 i = 0; i < looks; ++i) {
+    machine.run_for(microseconds(100));
+    if (machine.wasteful()) ++wasteful;
+  }
+  // Without migration of waiting threads a core that has just become idle waits for the next wake-up.
+  EXPECT_LT(wasteful, looks / 4);
+  EXPECT_EQ(machine.violations(), 0u);
+}
+
+}  // namespace
+}  // namespace corral::test
