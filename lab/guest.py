@@ -207,9 +207,13 @@ def corral(
     patience: float = PATIENCE_SECONDS,
     gdb: bool = False,
     paused: bool = False,
+    max_cores: int | None = None,
 ) -> Guest:
-    """Boots the Corral that was built. `files` go to /host, `image` boots by BIOS."""
-    machine = Machine(cores=cores, memory_mib=memory_mib, seed=seed, wait_for_debugger=paused)
+    """Boots the Corral that was built. `files` go to /host, `image` boots by BIOS.
+
+    `paused` waits before the first instruction for a `GdbStub` at `gdb_socket`.
+    """
+    machine = Machine(cores, max_cores, memory_mib, seed, wait_for_debugger=paused)
     if seed is not None:
         options = f"{options} interleave.seed={seed}".strip()
     if image is not None:

@@ -14,9 +14,13 @@ MAX_CORES_BOCHS = 15
 
 @dataclass(frozen=True)
 class Machine:
-    """The emulated PC. `seed` asks for a run that repeats instruction by instruction."""
+    """The emulated PC. `seed` asks for a run that repeats instruction by instruction.
+
+    With `max_cores` above `cores` the firmware also lists processors that are not there.
+    """
 
     cores: int = 4
+    max_cores: int | None = None
     memory_mib: int = 512
     seed: int | None = None
     wait_for_debugger: bool = False

@@ -69,7 +69,7 @@ def command(machine: Machine, boot: Boot, wiring: Wiring, *, kvm: bool = False) 
     line = [
         PROGRAM, "-nodefaults", "-machine", "q35",
         *acceleration(machine, kvm=kvm),
-        "-smp", str(machine.cores),
+        "-smp", f"{machine.cores},maxcpus={machine.max_cores or machine.cores}",
         "-m", f"{machine.memory_mib}M",
         "-vga", "std",
         "-display", wiring.display,

@@ -52,7 +52,7 @@ def meminfo(text: str) -> dict[str, int]:
 
 def once(system: str, cores: int) -> dict[str, float]:
     boot, entry = _boot(system, paths.BUILD / "bench")
-    with guest.Guest(Machine(cores, systems.MEMORY_MIB, wait_for_debugger=True), boot, gdb=True) as machine:
+    with guest.Guest(Machine(cores, memory_mib=systems.MEMORY_MIB, wait_for_debugger=True), boot, gdb=True) as machine:
         stub = GdbStub(machine.gdb_socket)
         stub.run_to(entry)
         begin = time.monotonic()

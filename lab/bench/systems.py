@@ -63,7 +63,7 @@ def run(system: str, instrument: str, cores: int, job: Job, watch: Callable[[str
             text = bochs.run(session, image, cores, MEMORY_MIB, timeout=BOCHS_LIMIT_SECONDS)
         else:
             boot = Boot(parts.kernel, parts.initramfs, parts.line)
-            with guest.Guest(Machine(cores, MEMORY_MIB), boot, patience=QEMU_LIMIT_SECONDS) as machine:
+            with guest.Guest(Machine(cores, memory_mib=MEMORY_MIB), boot, patience=QEMU_LIMIT_SECONDS) as machine:
                 machine.ended()
                 text = machine.text
     if END not in text:
