@@ -1,0 +1,123 @@
+// Inode: a file by itself, whatever its names: directory, regular file, symbolic link, device node, pipe, or a
+// generated file of /proc. FileSystem: what it belongs to.
+//
+// All answers are those of a step: nothing here keeps anything on a stack across a wait. Unless it says so a function
+// never answers blocked, takes locks only inside (rank directory and above), and may be called from any thread.
+// A file that cannot do something answers the error that Linux gives for it.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "fs/open_file.h"
+#include "fs/types.h"
+#include "lib/ref.h"
+#include "lib/result.h"
+#include "vm/address_space.h"
+
+namespace corral {
+class Thread;
+}
+
+namespace corral::fs {
+
+class Inode;
+class Transfer;
+
+class FileSystem : public RefCounted<FileSystem> {
+ public:
+  FileSystem();
+  virtual ~FileSystem() = default;
+  [[nodiscard]] virtual const char* type() const = 0;  // as mount -t has it
+  [[nodiscard]] virtual Ref<Inode> root() = 0;
+  [[nodiscard]] virtual FileSystemStatistics statistics() = 0;
+  // Unmounted: lets go of what would keep itself alive.
+  virtual void dismantle() {}
+  [[nodiscard]] u64 device() const { return device_; }  // st_dev; unique
+
+ private:
+  u64 device_;
+};
+
+// Takes the names that a directory lists.
+class Listing {
+ public:
+  // `next`: the position after this name. False: no room, ask again from this name on.
+  virtual bool add(std::string_view name, u64 inode, FileType type, u64 next) = 0;
+
+ protected:
+  ~Listing() = default;
+};
+
+// What a directory is asked to make.
+struct Creation {
+  FileType type = FileType::regular;
+  u32 permissions = 0;          // low 12 bits, umask applied
+  DeviceNumber special{};       // character and block devices
+  std::string_view target = {}; // symbolic links
+};
+
+// A name being opened, in the thread that opens it.
+struct OpenRequest {
+  Thread& thread;
+  u32 flags;
+};
+
+class Inode : public RefCounted<Inode> {
+ public:
+  Inode(FileSystem& file_system, FileType type) : file_system_{Ref<FileSystem>::share(file_system)}, type_{type} {}
+  virtual ~Inode() = default;
+
+  [[nodiscard]] FileType type() const { return type_; }
+  [[nodiscard]] bool is_directory() const { return type_ == FileType::directory; }
+  [[nodiscard]] FileSystem& file_system() const { return *file_system_; }
+  [[nodiscard]] virtual Attributes attributes() = 0;
+  virtual Result<void> change(const AttributeChange& change);  // eperm
+
+  // The directory that this one is in (itself: the root of its file system), for ".." and for finding its path. For other
+  // files the directory of the name by which it was last linked. enoent: it was removed.
+  virtual Result<Ref<Inode>> parent();
+  // The name there; a prefix of `to`, which has at least name_max bytes. enoent.
+  virtual Result<std::string_view> name(std::span<char> to);
+  // Text for files without a name ("pipe:[7]"); empty for the others.
+  virtual std::string_view label(std::span<char> to);
+
+  // ---- directories; enotdir for others ----
+  virtual Result<Ref<Inode>> lookup(std::string_view name);                                // enoent
+  virtual Result<Ref<Inode>> create(std::string_view name, const Creation& creation);      // eexist, enospc, enomem, eperm
+  virtual Result<void> link(std::string_view name, Inode& file);                           // eexist, emlink, exdev
+  virtual Result<void> unlink(std::string_view name);                                      // eisdir, enoent
+  virtual Result<void> remove_directory(std::string_view name);                            // enotempty, enoent
+  // Moves `name` of this directory to `new_name` of `target`. `flags`: RENAME_NOREPLACE 1, RENAME_EXCHANGE 2.
+  virtual Result<void> rename(std::string_view name, Inode& target, std::string_view new_name, u32 flags);
+  // Gives names from `position` on (0: the beginning, "." first).
+  virtual Result<void> list(u64 position, Listing& listing);
+
+  // ---- symbolic links; einval for others ----
+  virtual Result<std::string_view> read_link(std::span<char> to);  // cut when too long, as readlink does
+  // The file that a link of /proc leads to without any text; null: follow the text.
+  virtual Result<Ref<Inode>> follow(Thread& thread);
+
+  // ---- regular files ----
+  // Copies up to `size` bytes from `offset` on to the place `at` behind transfer.done(). Answers how many; 0: the end.
+  // Can answer blocked (from the transfer).
+  virtual Result<u64> read(u64 offset, Transfer& transfer, u64 at, u64 size);
+  virtual Result<u64> write(u64 offset, Transfer& transfer, u64 at, u64 size);  // enospc, efbig
+  // Writes at the end, whatever the end is by then.
+  virtual Result<u64> append(Transfer& transfer, u64 at, u64 size, u64& end);
+  virtual Result<void> resize(u64 size);           // einval, efbig
+  virtual Result<Ref<vm::Backing>> backing();      // enodev; enomem
+  Result<u64> read_kernel(u64 offset, std::span<u8> to);
+
+  // Opens it. Can answer blocked (the two ends of a fifo wait for one another).
+  virtual Result<Ref<OpenFile>> open(const OpenRequest& request);  // enxio, eisdir, enomem …
+
+  // Something is mounted on this directory. Kept by fs/mounts.
+  Atomic<bool> covered{false};
+
+ private:
+  Ref<FileSystem> file_system_;
+  FileType type_;
+};
+
+}  // namespace corral::fs

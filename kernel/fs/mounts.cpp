@@ -1,0 +1,121 @@
+// The table of mounts. See mounts.h.
+#include "fs/mounts.h"
+
+#include "lib/intrusive_list.h"
+#include "lib/memory_functions.h"
+#include "memory/heap.h"
+
+namespace corral::fs::mounts {
+
+namespace {
+
+constinit SpinLock table_lock{Rank::directory, "mounts"};
+constinit IntrusiveList<Mount, &Mount::link> table GUARDED_BY(table_lock);
+
+template <size_t Size>
+void set_text(char (&to)[Size], std::string_view text) {
+  const u64 size = smaller(text.size(), Size - 1);
+  memcpy(to, text.data(), size);
+  to[size] = 0;
+}
+
+Mount* mount_of(const FileSystem& file_system) REQUIRES(table_lock) {
+  for (Mount* mount = table.front(); mount != nullptr; mount = table.next(*mount)) {
+    if (mount->file_system.get() == &file_system) return mount;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Result<void> set_root(Ref<FileSystem> file_system) {
+  Mount* mount = TRY(memory::make<Mount>());
+  mount->file_system = static_cast<Ref<FileSystem>&&>(file_system);
+  mount->permanent = true;
+  set_text(mount->source, "rootfs");
+  set_text(mount->path, "/");
+  LockGuard guard{table_lock};
+  table.push_front(*mount);
+  return {};
+}
+
+Ref<Inode> root() {
+  Ref<FileSystem> file_system;
+  {
+    LockGuard guard{table_lock};
+    file_system = table.front()->file_system;
+  }
+  return file_system->root();
+}
+
+Result<void> add(Inode& directory, Ref<FileSystem> file_system, std::string_view path, std::string_view source,
+                 bool permanent) {
+  if (!directory.is_directory()) return Errno::enotdir;
+  if (path.size() >= sizeof(Mount::path)) return Errno::enametoolong;
+  Mount* mount = TRY(memory::make<Mount>());
+  mount->covered = Ref<Inode>::share(directory);
+  mount->file_system = static_cast<Ref<FileSystem>&&>(file_system);
+  mount->permanent = permanent;
+  set_text(mount->source, source);
+  set_text(mount->path, path);
+  {
+    LockGuard guard{table_lock};
+    if (!directory.covered.load(Order::relaxed)) {
+      directory.covered.store(true, Order::release);
+      table.push_back(*mount);
+      return {};
+    }
+  }
+  delete mount;
+  return Errno::ebusy;
+}
+
+Result<void> remove(Inode& directory) {
+  Mount* mount = nullptr;
+  {
+    LockGuard guard{table_lock};
+    mount = mount_of(directory.file_system());
+    if (mount == nullptr) return Errno::einval;
+    if (mount->permanent) return Errno::ebusy;
+  }
+  const Result<Ref<Inode>> above = directory.parent();
+  if (!above.ok() || above.value().get() != &directory) return Errno::einval;  // inside, not the root of it
+  {
+    LockGuard guard{table_lock};
+    mount = mount_of(directory.file_system());
+    if (mount == nullptr) return Errno::einval;  // another thread was first
+    mount->covered->covered.store(false, Order::release);
+    IntrusiveList<Mount, &Mount::link>::remove(*mount);
+  }
+  mount->file_system->dismantle();
+  delete mount;
+  return {};
+}
+
+Ref<Inode> cross(Ref<Inode> directory) {
+  while (directory->covered.load(Order::acquire)) {
+    Ref<FileSystem> found;
+    {
+      LockGuard guard{table_lock};
+      for (Mount* mount = table.front(); mount != nullptr; mount = table.next(*mount)) {
+        if (mount->covered.get() == directory.get()) found = mount->file_system;
+      }
+    }
+    if (!found) break;
+    directory = found->root();
+  }
+  return directory;
+}
+
+Ref<Inode> covered_by(Inode& file_system_root) {
+  LockGuard guard{table_lock};
+  Mount* mount = mount_of(file_system_root.file_system());
+  return mount == nullptr ? Ref<Inode>{} : mount->covered;
+}
+
+void for_each(void (*visit)(void* context, const Mount& mount), void* context) {
+  LockGuard guard{table_lock};
+  table.for_each([&](Mount& mount) { visit(context, mount); });
+}
+
+}  // namespace corral::fs::mounts

@@ -1,0 +1,36 @@
+// Which file systems are attached where. The table is short and changes rarely; a directory knows by Inode::covered that
+// it is in it, so that look-ups of other names take no lock here.
+#pragma once
+
+#include "fs/inode.h"
+
+namespace corral::fs {
+
+struct Mount {
+  ListLink link;
+  Ref<Inode> covered;  // null: the root
+  Ref<FileSystem> file_system;
+  bool permanent = false;  // belongs to the system: umount answers ebusy
+  char source[32] = {};
+  char path[192] = {};
+};
+
+namespace mounts {
+// Boot context: the file system at "/".
+Result<void> set_root(Ref<FileSystem> file_system);
+[[nodiscard]] Ref<Inode> root();
+// Attaches to `directory`, whose absolute path is `path` (shown in /proc/mounts). ebusy: something is there already;
+// enotdir; enametoolong; enomem.
+Result<void> add(Inode& directory, Ref<FileSystem> file_system, std::string_view path, std::string_view source, bool permanent);
+// Detaches the file system whose root is `directory`; open files in it stay usable. einval: not the root of a mount;
+// ebusy: the system needs it.
+Result<void> remove(Inode& directory);
+// What one sees at `directory`: itself, or the root of what is mounted there.
+[[nodiscard]] Ref<Inode> cross(Ref<Inode> directory);
+// The directory that the root of a file system covers; null for the root of all, or a file system that is not mounted.
+[[nodiscard]] Ref<Inode> covered_by(Inode& file_system_root);
+// Calls visit for each mount, the root first, with the table's lock held (rank directory).
+void for_each(void (*visit)(void* context, const Mount& mount), void* context);
+}  // namespace mounts
+
+}  // namespace corral::fs

@@ -1,0 +1,67 @@
+// OpenFile: what a descriptor refers to ("open file description" in POSIX): a file, how it was opened, and a position.
+// Shared by descriptors that were duplicated or inherited. Derived classes: files with a position, directories, the
+// ends of pipes, the terminal, devices, generated text.
+//
+// Context: the step of the calling thread, no lock held. read, write and control may answer blocked: the step is run
+// again, with the progress in Transfer::done().
+#pragma once
+
+#include "fs/types.h"
+#include "lib/atomic.h"
+#include "lib/ref.h"
+#include "lib/result.h"
+#include "vm/address_space.h"
+
+namespace corral {
+class Thread;
+}
+
+namespace corral::fs {
+
+class Inode;
+class Listing;
+class PollEntry;
+class Transfer;
+
+enum class Whence : u32 { start = 0, current = 1, end = 2, data = 3, hole = 4 };
+
+class OpenFile : public RefCounted<OpenFile> {
+ public:
+  OpenFile(Ref<Inode> inode, u32 flags);
+  virtual ~OpenFile();
+
+  [[nodiscard]] Inode& inode() const { return *inode_; }
+  [[nodiscard]] u32 flags() const { return flags_.load(Order::relaxed); }
+  // F_SETFL: only append, nonblock, direct, noatime and async change.
+  void set_flags(u32 flags);
+  [[nodiscard]] bool readable() const { return (flags() & o_accmode) != o_wronly && (flags() & o_path) == 0; }
+  [[nodiscard]] bool writable() const { return (flags() & o_accmode) != o_rdonly && (flags() & o_path) == 0; }
+  [[nodiscard]] bool nonblocking() const { return (flags() & o_nonblock) != 0; }
+
+  // At the position, which moves. Answer: transfer.done(), the bytes moved in all runs of this step. The caller has checked
+  // readable() or writable().
+  virtual Result<u64> read(Thread& thread, Transfer& transfer);   // einval, eisdir
+  virtual Result<u64> write(Thread& thread, Transfer& transfer);  // einval
+  // pread, pwrite: espipe for files without a position.
+  virtual Result<u64> read_at(Thread& thread, u64 offset, Transfer& transfer);
+  virtual Result<u64> write_at(Thread& thread, u64 offset, Transfer& transfer);
+  virtual Result<u64> seek(i64 offset, Whence whence);  // espipe, einval
+  virtual Result<void> resize(u64 size);                // einval
+  // Names from the position on, which moves to `next` by advance_directory when they have reached the program.
+  virtual Result<void> list(Listing& listing);          // enotdir
+  virtual void set_directory_position(u64 position);
+  // ioctl; `argument` is the call's third argument. enotty.
+  virtual Result<i64> control(Thread& thread, vm::AddressSpace& space, u32 request, u64 argument);
+  // Pages for mmap. enodev; eacces.
+  virtual Result<Ref<vm::Backing>> backing();
+  // Which of the poll_ bits hold now. `entry`, when given, is enlisted so that it is told about every later change.
+  virtual u32 poll(PollEntry* entry);
+  // Bytes that a read would give now (FIONREAD).
+  virtual Result<u64> available();
+
+ private:
+  Ref<Inode> inode_;
+  Atomic<u32> flags_;
+};
+
+}  // namespace corral::fs

@@ -1,0 +1,245 @@
+// The ring of a pipe. See pipe.h.
+#include "fs/pipe.h"
+
+#include <bit>
+
+#include "arch/page_table.h"
+#include "fs/transfer.h"
+#include "memory/heap.h"
+#include "memory/page_allocator.h"
+#include "task/signals.h"
+#include "task/thread.h"
+
+namespace corral::fs {
+
+namespace {
+
+void release_page_of(u8* page) {
+  if (page != nullptr) memory::release_page(memory::frame_of(arch::physical_of_direct(page)));
+}
+
+}  // namespace
+
+Pipe::~Pipe() {
+  LockGuard guard{lock_};
+  if (pages_ != nullptr) {
+    for (u64 i = 0; i < capacity_ / page_size; ++i) release_page_of(pages_[i]);
+    memory::release(pages_);
+  }
+  release_page_of(spare_);
+}
+
+Result<void> Pipe::allocate_pages(u64 bytes) {
+  const u64 slots = capacity_ / page_size;
+  if (pages_ == nullptr) {
+    pages_ = static_cast<u8**>(memory::allocate(slots * sizeof(u8*)));
+    if (pages_ == nullptr) return Errno::enomem;
+    for (u64 i = 0; i < slots; ++i) pages_[i] = nullptr;
+  }
+  for (u64 place = round_down(written_, page_size); place < written_ + bytes; place += page_size) {
+    u8*& page = pages_[slot_of(place)];
+    if (page != nullptr) continue;
+    page = std::exchange(spare_, nullptr);
+    if (page == nullptr) page = memory::contents(*TRY(memory::allocate_page(memory::Zero::no)));
+  }
+  return {};
+}
+
+void Pipe::release_slot(u64 slot) {
+  u8* page = std::exchange(pages_[slot], nullptr);
+  if (spare_ == nullptr) {
+    spare_ = page;
+  } else {
+    release_page_of(page);
+  }
+}
+
+Result<void> Pipe::fill(Transfer& transfer, u64 bytes) {
+  TRY(allocate_pages(bytes));
+  for (u64 done = 0; done < bytes;) {
+    const u64 place = written_ + done;
+    const u64 in_page = place & (page_size - 1);
+    const u64 now = smaller(bytes - done, page_size - in_page);
+    TRY(transfer.get(done, pages_[slot_of(place)] + in_page, now));
+    done += now;
+  }
+  written_ += bytes;
+  return {};
+}
+
+Result<void> Pipe::drain(Transfer& transfer, u64 bytes) {
+  for (u64 done = 0; done < bytes;) {
+    const u64 place = taken_ + done;
+    const u64 in_page = place & (page_size - 1);
+    const u64 now = smaller(bytes - done, page_size - in_page);
+    TRY(transfer.put(done, pages_[slot_of(place)] + in_page, now));
+    done += now;
+  }
+  const u64 before = taken_;
+  taken_ += bytes;
+  for (u64 page = round_down(before, page_size); page + page_size <= taken_; page += page_size) release_slot(slot_of(page));
+  return {};
+}
+
+void Pipe::pass_on_read() {
+  LockGuard guard{lock_};
+  if (used() > 0) data_wanted_.wake_one();
+}
+
+void Pipe::pass_on_write() {
+  LockGuard guard{lock_};
+  if (used() < capacity_) room_wanted_.wake_one();
+}
+
+Result<u64> Pipe::read(Thread& thread, Transfer& transfer, bool nonblocking) {
+  if (transfer.size() == 0) return u64{0};
+  const Result<u64> ready = transfer.prepare(max_capacity, vm::Access::write);
+  if (!ready.ok()) {
+    if (ready.error() != Errno::blocked) pass_on_read();
+    return ready.error();
+  }
+  LockGuard guard{lock_};
+  if (used() == 0) {
+    if (writers_ == 0) return u64{0};
+    if (nonblocking) return Errno::eagain;
+    return data_wanted_.wait(thread);
+  }
+  const u64 bytes = smaller(used(), ready.value());
+  const Result<void> drained = drain(transfer, bytes);
+  if (used() > 0) data_wanted_.wake_one();
+  if (!drained.ok()) return drained.error();
+  transfer.advance(bytes);
+  room_wanted_.wake_one();
+  source_.notify();
+  return transfer.done();
+}
+
+Result<u64> Pipe::write(Thread& thread, Transfer& transfer, bool nonblocking) {
+  bool broken = false;
+  while (transfer.left() > 0 && !broken) {
+    const Result<u64> ready = transfer.prepare(max_capacity, vm::Access::read);
+    if (!ready.ok()) {
+      if (ready.error() == Errno::blocked) return Errno::blocked;
+      pass_on_write();
+      if (transfer.done() > 0) break;
+      return ready.error();
+    }
+    LockGuard guard{lock_};
+    if (readers_ == 0) {
+      broken = true;
+      continue;
+    }
+    const u64 room = capacity_ - used();
+    if (room < (transfer.size() <= pipe_buf ? transfer.left() : 1)) {
+      if (transfer.done() > 0 && (nonblocking || transfer.from_kernel())) break;
+      if (nonblocking) return Errno::eagain;
+      const Errno outcome = room_wanted_.wait(thread);
+      if (outcome != Errno::blocked && transfer.done() > 0) break;
+      return outcome;
+    }
+    const u64 bytes = smaller(room, ready.value());
+    const Result<void> filled = fill(transfer, bytes);
+    if (!filled.ok()) {
+      if (filled.error() == Errno::blocked || transfer.done() == 0) return filled.error();
+      break;
+    }
+    transfer.advance(bytes);
+    data_wanted_.wake_one();
+    if (used() < capacity_) room_wanted_.wake_one();
+    source_.notify();
+    if (transfer.from_kernel()) break;
+  }
+  if (broken) {  // the process's lock ranks below the pipe's: the signal is sent without it
+    (void)signals::send(thread, {.number = sigpipe, .code = 0, .sender = 0, .sender_user = 0, .value = 0});
+    if (transfer.done() == 0) return Errno::epipe;
+  }
+  return transfer.done();
+}
+
+u32 Pipe::poll(PollEntry* entry, bool reader, bool writer) {
+  LockGuard guard{lock_};
+  if (entry != nullptr) source_.enlist(*entry);
+  u32 ready = 0;
+  if (reader) {
+    if (used() > 0) ready |= poll_in | poll_rdnorm;
+    if (writers_ == 0 && writers_opened_ > 0) ready |= poll_hup;
+  }
+  if (writer) {
+    if (capacity_ - used() >= pipe_buf) ready |= poll_out | poll_wrnorm;
+    if (readers_ == 0) ready |= poll_err;
+  }
+  return ready;
+}
+
+u64 Pipe::available() {
+  LockGuard guard{lock_};
+  return used();
+}
+
+u64 Pipe::capacity() {
+  LockGuard guard{lock_};
+  return capacity_;
+}
+
+Result<u64> Pipe::set_capacity(u64 bytes) {
+  if (bytes > max_capacity) return Errno::eperm;
+  const u64 wish = std::bit_ceil(larger(bytes, page_size));
+  const u64 slots = wish / page_size;
+  auto** fresh = static_cast<u8**>(memory::allocate(slots * sizeof(u8*)));
+  if (fresh == nullptr) return Errno::enomem;
+  for (u64 i = 0; i < slots; ++i) fresh[i] = nullptr;
+  LockGuard guard{lock_};
+  if (round_up(written_, page_size) - round_down(taken_, page_size) > wish) {
+    memory::release(fresh);
+    return Errno::ebusy;
+  }
+  if (pages_ != nullptr) {
+    const u64 old_slots = capacity_ / page_size;
+    for (u64 page = taken_ / page_size; page * page_size < written_; ++page) {
+      fresh[page % slots] = std::exchange(pages_[page % old_slots], nullptr);
+    }
+    for (u64 i = 0; i < old_slots; ++i) release_page_of(pages_[i]);
+    memory::release(pages_);
+  }
+  pages_ = fresh;
+  capacity_ = wish;
+  room_wanted_.wake_all();
+  source_.notify();
+  return wish;
+}
+
+void Pipe::add_end(bool reader, bool writer) {
+  LockGuard guard{lock_};
+  if (reader) {
+    ++readers_;
+    ++readers_opened_;
+  }
+  if (writer) {
+    ++writers_;
+    ++writers_opened_;
+  }
+  other_side_wanted_.wake_all();
+  source_.notify();
+}
+
+void Pipe::remove_end(bool reader, bool writer) {
+  LockGuard guard{lock_};
+  if (reader) --readers_;
+  if (writer) --writers_;
+  if (writers_ == 0) data_wanted_.wake_all();
+  if (readers_ == 0) room_wanted_.wake_all();
+  source_.notify();
+}
+
+Pipe::Side Pipe::other_side(bool reader) {
+  LockGuard guard{lock_};
+  return reader ? Side{writers_ > 0, writers_opened_} : Side{readers_ > 0, readers_opened_};
+}
+
+Errno Pipe::wait_for_other_side(Thread& thread, bool reader, u64 opened) {
+  LockGuard guard{lock_};
+  if ((reader ? writers_opened_ : readers_opened_) != opened) return Errno{};
+  return other_side_wanted_.wait(thread);
+}
+
+}  // namespace corral::fs

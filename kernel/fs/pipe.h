@@ -1,0 +1,102 @@
+// Pipes: a ring of bytes between threads. Writes of at most pipe_buf bytes are whole; a reader of an empty pipe and a
+// writer of a full one wait; without writers a reader finds the end, without readers a writer gets EPIPE and SIGPIPE.
+// Source: POSIX.1-2017 pipe(), write(); Linux pipe(7), fifo(7).
+//
+// Everything is guarded by the pipe's lock. Bytes are copied with the lock held, from and to memory that was prepared, and
+// counted only when the copy has succeeded. One waiter is woken for each change; a waiter that leaves something for the
+// next one wakes it, so no wake-up is lost and no crowd runs for nothing.
+#pragma once
+
+#include "fs/poll_set.h"
+#include "fs/ram/ram_node.h"
+#include "sync/waiter.h"
+
+namespace corral::fs {
+
+class Pipe final : public RefCounted<Pipe> {
+ public:
+  static constexpr u64 pipe_buf = 4096;
+  static constexpr u64 default_capacity = 64 << 10;
+  static constexpr u64 max_capacity = 1 << 20;
+
+  Pipe() = default;
+  ~Pipe();
+
+  Result<u64> read(Thread& thread, Transfer& transfer, bool nonblocking);
+  Result<u64> write(Thread& thread, Transfer& transfer, bool nonblocking);
+  u32 poll(PollEntry* entry, bool reader, bool writer);
+  [[nodiscard]] u64 available() EXCLUDES(lock_);
+  [[nodiscard]] u64 capacity() EXCLUDES(lock_);
+  // F_SETPIPE_SZ: rounded up to a power of two of pages. ebusy: holds more than that; eperm: above max_capacity; enomem.
+  Result<u64> set_capacity(u64 bytes) EXCLUDES(lock_);
+
+  void add_end(bool reader, bool writer) EXCLUDES(lock_);
+  void remove_end(bool reader, bool writer) EXCLUDES(lock_);
+  // A fifo's open waits for the other side: how often that side was opened so far, and whether it is open.
+  struct Side {
+    bool open;
+    u64 opened;
+  };
+  [[nodiscard]] Side other_side(bool reader) EXCLUDES(lock_);
+  // Errno{}: it has been opened since `opened`. blocked; restart.
+  [[nodiscard]] Errno wait_for_other_side(Thread& thread, bool reader, u64 opened) EXCLUDES(lock_);
+
+ private:
+  [[nodiscard]] u64 used() const REQUIRES(lock_) { return written_ - taken_; }
+  [[nodiscard]] u64 slot_of(u64 position) const REQUIRES(lock_) { return position / page_size % (capacity_ / page_size); }
+  Result<void> fill(Transfer& transfer, u64 bytes) REQUIRES(lock_);
+  Result<void> drain(Transfer& transfer, u64 bytes) REQUIRES(lock_);
+  Result<void> allocate_pages(u64 bytes) REQUIRES(lock_);
+  void release_slot(u64 slot) REQUIRES(lock_);
+  void pass_on_read() EXCLUDES(lock_);
+  void pass_on_write() EXCLUDES(lock_);
+
+  SpinLock lock_{Rank::pipe, "pipe"};
+  WaitQueue data_wanted_{lock_}, room_wanted_{lock_}, other_side_wanted_{lock_};
+  PollSource source_{lock_};
+  u32 readers_ GUARDED_BY(lock_) = 0, writers_ GUARDED_BY(lock_) = 0;
+  u64 readers_opened_ GUARDED_BY(lock_) = 0, writers_opened_ GUARDED_BY(lock_) = 0;
+  u64 capacity_ GUARDED_BY(lock_) = default_capacity;
+  u64 taken_ GUARDED_BY(lock_) = 0, written_ GUARDED_BY(lock_) = 0;  // positions since the beginning
+  u8** pages_ GUARDED_BY(lock_) = nullptr;  // capacity_ / page_size slots; null: nothing there
+  u8* spare_ GUARDED_BY(lock_) = nullptr;
+};
+
+// An open end of a pipe, or both (a fifo opened for reading and writing).
+class PipeEnd final : public OpenFile {
+ public:
+  PipeEnd(Ref<Inode> inode, Ref<Pipe> pipe, u32 flags);
+  ~PipeEnd() override;
+  Result<u64> read(Thread& thread, Transfer& transfer) override { return pipe_->read(thread, transfer, nonblocking()); }
+  Result<u64> write(Thread& thread, Transfer& transfer) override { return pipe_->write(thread, transfer, nonblocking()); }
+  u32 poll(PollEntry* entry) override { return pipe_->poll(entry, readable(), writable()); }
+  Result<u64> available() override { return pipe_->available(); }
+  [[nodiscard]] Pipe& pipe() { return *pipe_; }
+
+ private:
+  Ref<Pipe> pipe_;
+};
+
+// A pipe with a name.
+class RamFifo final : public RamNode {
+ public:
+  RamFifo(RamFileSystem& file_system, u32 permissions) : RamNode{file_system, FileType::fifo, permissions} {}
+  Result<Ref<OpenFile>> open(const OpenRequest& request) override;
+
+ private:
+  SpinLock lock_{Rank::file, "fifo"};
+  Ref<Pipe> pipe_ GUARDED_BY(lock_);
+};
+
+// A pipe without a name: both ends, for pipe2. enomem.
+struct PipePair {
+  Ref<OpenFile> reader, writer;
+};
+Result<PipePair> make_pipe(u32 flags);
+// The pipe behind an open file, or null.
+[[nodiscard]] Pipe* pipe_of(OpenFile& file);
+
+// Lets go of the end that an unfinished open of a fifo has noted in the thread's step, if there is one.
+void abandon_fifo_open(Thread& thread);
+
+}  // namespace corral::fs

@@ -1,0 +1,107 @@
+// Open files with a position. See positioned_file.h.
+#include "fs/positioned_file.h"
+
+#include "fs/transfer.h"
+
+namespace corral::fs {
+
+namespace {
+
+// Moves bytes piece by piece until the transfer is complete, `move` answers 0, or an error comes when nothing has been
+// moved yet. `move(ready)` moves at most that many and answers how many.
+template <class Move>
+Result<u64> in_pieces(Transfer& transfer, vm::Access access, Move&& move) {
+  while (transfer.left() > 0) {
+    const Result<u64> ready = transfer.prepare(transfer.left(), access);
+    if (!ready.ok()) {
+      if (ready.error() == Errno::blocked || transfer.done() == 0) return ready.error();
+      break;
+    }
+    const Result<u64> moved = move(ready.value());
+    if (!moved.ok()) {
+      if (moved.error() == Errno::blocked || transfer.done() == 0) return moved.error();
+      break;
+    }
+    if (moved.value() == 0) break;
+    transfer.advance(moved.value());
+  }
+  return transfer.done();
+}
+
+}  // namespace
+
+Result<u64> seek_target(i64 offset, Whence whence, u64 position, u64 size) {
+  u64 base = 0;
+  switch (whence) {
+    case Whence::start: break;
+    case Whence::current: base = position; break;
+    case Whence::end: base = size; break;
+    case Whence::data:
+    case Whence::hole:
+      if (offset < 0 || static_cast<u64>(offset) >= size) return Errno::enxio;
+      return whence == Whence::data ? static_cast<u64>(offset) : size;
+    default: return Errno::einval;
+  }
+  const u64 target = base + static_cast<u64>(offset);
+  if (offset > 0 && target < base) return Errno::eoverflow;
+  if (static_cast<i64>(target) < 0) return Errno::einval;
+  return target;
+}
+
+Result<u64> PositionedFile::read(Thread&, Transfer& transfer) {
+  return in_pieces(transfer, vm::Access::write, [&](u64 ready) -> Result<u64> {
+    LockGuard guard{position_lock_};
+    const u64 moved = TRY(inode().read(position_, transfer, 0, ready));
+    position_ += moved;
+    return moved;
+  });
+}
+
+Result<u64> PositionedFile::write(Thread&, Transfer& transfer) {
+  return in_pieces(transfer, vm::Access::read, [&](u64 ready) -> Result<u64> {
+    LockGuard guard{position_lock_};
+    if ((flags() & o_append) != 0) return inode().append(transfer, 0, ready, position_);
+    const u64 moved = TRY(inode().write(position_, transfer, 0, ready));
+    position_ += moved;
+    return moved;
+  });
+}
+
+Result<u64> PositionedFile::read_at(Thread&, u64 offset, Transfer& transfer) {
+  return in_pieces(transfer, vm::Access::write,
+                   [&](u64 ready) { return inode().read(offset + transfer.done(), transfer, 0, ready); });
+}
+
+Result<u64> PositionedFile::write_at(Thread&, u64 offset, Transfer& transfer) {
+  return in_pieces(transfer, vm::Access::read, [&](u64 ready) -> Result<u64> {
+    u64 end = 0;
+    // Linux appends in pwrite too when the file was opened with O_APPEND.
+    if ((flags() & o_append) != 0) return inode().append(transfer, 0, ready, end);
+    return inode().write(offset + transfer.done(), transfer, 0, ready);
+  });
+}
+
+Result<u64> PositionedFile::seek(i64 offset, Whence whence) {
+  const u64 size = inode().attributes().size;
+  LockGuard guard{position_lock_};
+  position_ = TRY(seek_target(offset, whence, position_, size));
+  return u64{position_};
+}
+
+Result<void> PositionedFile::resize(u64 size) {
+  return inode().resize(size);
+}
+
+Result<u64> PositionedFile::available() {
+  const u64 size = inode().attributes().size;
+  LockGuard guard{position_lock_};
+  return position_ < size ? size - position_ : 0;
+}
+
+Result<u64> DirectoryFile::seek(i64 offset, Whence whence) {
+  const u64 target = TRY(seek_target(offset, whence, position_.load(Order::relaxed), 0));
+  position_.store(target, Order::relaxed);
+  return target;
+}
+
+}  // namespace corral::fs

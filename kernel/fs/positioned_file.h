@@ -1,0 +1,42 @@
+// An open file with a position: regular files. Threads that share it never write over one another: position and bytes
+// move together, piece by piece (Transfer::prepare_limit), under position_lock_.
+#pragma once
+
+#include "fs/inode.h"
+#include "sync/spin_lock.h"
+
+namespace corral::fs {
+
+class PositionedFile final : public OpenFile {
+ public:
+  using OpenFile::OpenFile;
+  Result<u64> read(Thread& thread, Transfer& transfer) override;
+  Result<u64> write(Thread& thread, Transfer& transfer) override;
+  Result<u64> read_at(Thread& thread, u64 offset, Transfer& transfer) override;
+  Result<u64> write_at(Thread& thread, u64 offset, Transfer& transfer) override;
+  Result<u64> seek(i64 offset, Whence whence) override;
+  Result<void> resize(u64 size) override;
+  Result<Ref<vm::Backing>> backing() override { return inode().backing(); }
+  Result<u64> available() override;
+
+ private:
+  SpinLock position_lock_{Rank::file, "file position"};
+  u64 position_ GUARDED_BY(position_lock_) = 0;
+};
+
+// An open directory: a position for getdents64 and nothing else.
+class DirectoryFile final : public OpenFile {
+ public:
+  using OpenFile::OpenFile;
+  Result<u64> seek(i64 offset, Whence whence) override;
+  Result<void> list(Listing& listing) override { return inode().list(position_.load(Order::relaxed), listing); }
+  void set_directory_position(u64 position) override { position_.store(position, Order::relaxed); }
+
+ private:
+  Atomic<u64> position_{0};
+};
+
+// The place to seek to; einval, enxio, eoverflow as lseek(2).
+[[nodiscard]] Result<u64> seek_target(i64 offset, Whence whence, u64 position, u64 size);
+
+}  // namespace corral::fs

@@ -1,0 +1,205 @@
+// Regular files in memory. See ram_file.h.
+#include "fs/ram/ram_file.h"
+
+#include "fs/positioned_file.h"
+#include "fs/transfer.h"
+#include "fs/walk.h"
+#include "lib/memory_functions.h"
+#include "memory/heap.h"
+#include "memory/page_allocator.h"
+
+namespace corral::fs {
+
+namespace {
+
+constexpr u8 zeros[page_size] = {};
+
+// A file's pages as mappings see them. Its name is what the file was called when it was mapped.
+class RamBacking final : public vm::Backing {
+ public:
+  explicit RamBacking(Ref<RamFile> file) : file_{static_cast<Ref<RamFile>&&>(file)} {
+    const Result<std::string_view> path = path_of(*file_, std::span{path_, sizeof path_ - 1});
+    if (!path.ok()) {
+      path_[0] = 0;
+    } else {
+      memmove(path_, path.value().data(), path.value().size());
+      path_[path.value().size()] = 0;
+    }
+  }
+  Result<Frame*> page(u64 index) override { return file_->page(index); }
+  [[nodiscard]] const char* name() const override { return path_; }
+
+ private:
+  Ref<RamFile> file_;
+  char path_[256];
+};
+
+}  // namespace
+
+RamFile::~RamFile() {
+  LockGuard guard{data_};
+  ram().discharge(pages_.remove_from(0));
+}
+
+void RamFile::set_origin(std::span<const u8> contents) {
+  LockGuard guard{data_};
+  origin_ = contents;
+  size_ = contents.size();
+}
+
+u64 RamFile::size_now() {
+  LockGuard guard{data_};
+  return size_;
+}
+
+u64 RamFile::pages_now() {
+  LockGuard guard{data_};
+  return larger(page_count_, round_up(origin_.size(), page_size) / page_size);
+}
+
+Result<Frame*> RamFile::obtain(u64 index) {
+  if (Frame* frame = pages_.find(index)) return frame;
+  TRY(ram().charge_page());
+  const u64 start = index * page_size;
+  const u64 from_origin = start < origin_.size() ? smaller(page_size, origin_.size() - start) : 0;
+  const Result<Frame*> made = memory::allocate_page(from_origin == page_size ? memory::Zero::no : memory::Zero::yes);
+  if (!made.ok()) {
+    ram().discharge(1);
+    return made.error();
+  }
+  Frame& frame = *made.value();
+  if (from_origin > 0) memcpy(memory::contents(frame), origin_.data() + start, from_origin);
+  if (const Result<void> put = pages_.insert(index, frame); !put.ok()) {
+    memory::release_page(frame);
+    ram().discharge(1);
+    return put.error();
+  }
+  ++page_count_;
+  return &frame;
+}
+
+Result<Frame*> RamFile::page(u64 index) {
+  LockGuard guard{data_};
+  if (index >= round_up(size_, page_size) / page_size) return Errno::efault;
+  const Result<Frame*> found = obtain(index);
+  if (!found.ok()) return Errno::enomem;
+  memory::share_page(*found.value());
+  return found.value();
+}
+
+Result<u64> RamFile::read(u64 offset, Transfer& transfer, u64 at, u64 size) {
+  u64 done = 0;
+  while (done < size) {
+    const u64 place = offset + done;
+    const u64 in_page = place & (page_size - 1);
+    u64 now = smaller(size - done, page_size - in_page);
+    const u8* from = zeros;
+    Frame* held = nullptr;
+    {
+      LockGuard guard{data_};
+      if (place >= size_) break;
+      now = smaller(now, size_ - place);
+      held = pages_.find(place / page_size);
+      if (held != nullptr) {
+        memory::share_page(*held);
+        from = memory::contents(*held) + in_page;
+      } else if (place < origin_.size()) {
+        now = smaller(now, origin_.size() - place);
+        from = origin_.data() + place;
+      }
+    }
+    const Result<void> copied = transfer.put(at + done, from, now);
+    if (held != nullptr) memory::release_page(*held);
+    if (!copied.ok()) {
+      if (copied.error() == Errno::blocked || done == 0) return copied.error();
+      break;
+    }
+    done += now;
+  }
+  return done;
+}
+
+Result<u64> RamFile::write(u64 offset, Transfer& transfer, u64 at, u64 size) {
+  if (offset >= max_size) return Errno::efbig;
+  size = smaller(size, max_size - offset);
+  u64 done = 0;
+  Errno error{};
+  while (done < size) {
+    const u64 place = offset + done;
+    const u64 in_page = place & (page_size - 1);
+    const u64 now = smaller(size - done, page_size - in_page);
+    Frame* held = nullptr;
+    {
+      LockGuard guard{data_};
+      const Result<Frame*> found = obtain(place / page_size);
+      if (!found.ok()) {
+        error = found.error();
+        break;
+      }
+      held = found.value();
+      memory::share_page(*held);
+    }
+    u8* to = memory::contents(*held) + in_page;
+    const Result<void> copied = transfer.get(at + done, to, now);
+    {
+      LockGuard guard{data_};
+      if (copied.ok()) {
+        size_ = larger(size_, place + now);
+      } else if (place + now > size_) {  // what may have been copied lies beyond the end: bytes there are zero
+        const u64 first = larger(place, size_);
+        memset(to + (first - place), 0, place + now - first);
+      }
+    }
+    memory::release_page(*held);
+    if (!copied.ok()) {
+      error = copied.error();
+      break;
+    }
+    done += now;
+  }
+  if (done > 0) touch_modified();
+  if (error != Errno{} && (done == 0 || error == Errno::blocked)) return error;
+  return done;
+}
+
+Result<u64> RamFile::append(Transfer& transfer, u64 at, u64 size, u64& end) {
+  // Writers of one open file exclude one another by its position; others may come in between, as between two writes.
+  const u64 start = size_now();
+  const Result<u64> done = write(start, transfer, at, size);
+  if (!done.ok()) {
+    if (done.error() == Errno::blocked && size_now() > start) (void)resize(start);  // it is all written again after the wait
+    return done.error();
+  }
+  end = start + done.value();
+  return done.value();
+}
+
+Result<void> RamFile::resize(u64 size) {
+  if (size > max_size) return Errno::efbig;
+  u64 freed = 0;
+  {
+    LockGuard guard{data_};
+    if (size < size_) {
+      freed = pages_.remove_from(round_up(size, page_size) / page_size);
+      page_count_ -= freed;
+      if (size < origin_.size()) origin_ = origin_.first(size);
+      if (Frame* last = pages_.find(size / page_size); last != nullptr && size % page_size != 0) {
+        memset(memory::contents(*last) + size % page_size, 0, page_size - size % page_size);
+      }
+    }
+    size_ = size;
+  }
+  ram().discharge(freed);
+  touch_modified();
+  return {};
+}
+
+Result<Ref<vm::Backing>> RamFile::backing() {
+  return Ref<vm::Backing>{Ref<RamBacking>::adopt(TRY(memory::make<RamBacking>(Ref<RamFile>::share(*this))))};
+}
+
+Result<Ref<OpenFile>> RamFile::open(const OpenRequest& request) {
+  return Ref<OpenFile>{Ref<PositionedFile>::adopt(TRY(memory::make<PositionedFile>(Ref<Inode>::share(*this), request.flags)))};
+}
+
+}  // namespace corral::fs

@@ -1,0 +1,44 @@
+// The file system in memory: the root, /dev, /dev/shm and every tmpfs. Pages are allocated when they are written.
+//
+// names_ protects the tree: which names are in which directory, parents and link counts. It is one lock for the file
+// system, held for look-ups of single names only. Attributes are atomics; file contents have a lock for each file.
+#pragma once
+
+#include "fs/inode.h"
+#include "sync/spin_lock.h"
+
+namespace corral::fs {
+
+class RamDirectory;
+
+class RamFileSystem final : public FileSystem {
+ public:
+  // `type`: a text that lives for ever. `page_limit`: pages of contents at most, then enospc. enomem.
+  static Result<Ref<RamFileSystem>> create(const char* type, u64 page_limit, u32 root_permissions = 0755);
+  ~RamFileSystem() override;
+
+  [[nodiscard]] const char* type() const override { return type_; }
+  [[nodiscard]] Ref<Inode> root() override;
+  [[nodiscard]] FileSystemStatistics statistics() override;
+  void dismantle() override;
+
+  [[nodiscard]] SpinLock& names() RETURN_CAPABILITY(names_) { return names_; }
+  [[nodiscard]] u64 next_inode_number() { return next_inode_.fetch_add(1, Order::relaxed); }
+  // Contents: a page more, or `pages` fewer. enospc.
+  Result<void> charge_page();
+  void discharge(u64 pages) { pages_used_.fetch_sub(pages, Order::relaxed); }
+  void count_file(bool more);
+
+ private:
+  RamFileSystem(const char* type, u64 page_limit) : type_{type}, page_limit_{page_limit} {}
+
+  const char* type_;
+  const u64 page_limit_;
+  Atomic<u64> pages_used_{0};
+  Atomic<u64> files_{0};
+  Atomic<u64> next_inode_{1};
+  SpinLock names_{Rank::directory, "names"};
+  RamDirectory* root_ = nullptr;  // a reference; boot, then dismantle()
+};
+
+}  // namespace corral::fs

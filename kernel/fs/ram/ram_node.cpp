@@ -1,0 +1,111 @@
+// Attributes of files in memory, symbolic links, device nodes. See ram_node.h.
+#include "fs/ram/ram_node.h"
+
+#include "fs/device_files.h"
+#include "fs/ram/ram_directory.h"
+#include "lib/memory_functions.h"
+#include "memory/heap.h"
+
+namespace corral::fs {
+
+RamNode::RamNode(RamFileSystem& file_system, FileType type, u32 permissions)
+    : Inode{file_system, type},
+      accessed_ns_{wall_time_ns()},
+      modified_ns_{accessed_ns_.load(Order::relaxed)},
+      changed_ns_{accessed_ns_.load(Order::relaxed)},
+      born_ns_{accessed_ns_.load(Order::relaxed)},
+      permissions_{permissions & 07777},
+      number_{file_system.next_inode_number()} {
+  file_system.count_file(true);
+}
+
+RamNode::~RamNode() {
+  ram().count_file(false);
+}
+
+Attributes RamNode::attributes() {
+  Attributes a;
+  a.device = file_system().device();
+  a.inode = number_;
+  a.type = type();
+  a.permissions = permissions_.load(Order::relaxed);
+  a.links = links.load(Order::relaxed);
+  a.user = user_.load(Order::relaxed);
+  a.group = group_.load(Order::relaxed);
+  a.size = size_now();
+  a.blocks = pages_now() * (page_size / 512);
+  a.accessed_ns = accessed_ns_.load(Order::relaxed);
+  a.modified_ns = modified_ns_.load(Order::relaxed);
+  a.changed_ns = changed_ns_.load(Order::relaxed);
+  a.born_ns = born_ns_;
+  return a;
+}
+
+Result<void> RamNode::change(const AttributeChange& change) {
+  if (change.set_permissions) permissions_.store(change.permissions & 07777, Order::relaxed);
+  if (change.set_user) user_.store(change.user, Order::relaxed);
+  if (change.set_group) group_.store(change.group, Order::relaxed);
+  if (change.set_accessed) accessed_ns_.store(change.accessed_ns, Order::relaxed);
+  if (change.set_modified) modified_ns_.store(change.modified_ns, Order::relaxed);
+  changed_ns_.store(wall_time_ns(), Order::relaxed);
+  return {};
+}
+
+void RamNode::touch_modified() {
+  const i64 now = wall_time_ns();
+  modified_ns_.store(now, Order::relaxed);
+  changed_ns_.store(now, Order::relaxed);
+}
+
+void RamNode::set_times(i64 ns) {
+  accessed_ns_.store(ns, Order::relaxed);
+  modified_ns_.store(ns, Order::relaxed);
+}
+
+Result<Ref<Inode>> RamNode::parent() {
+  LockGuard guard{ram().names()};
+  if (place.directory == nullptr) return Errno::enoent;
+  return Ref<Inode>::share(*place.directory);
+}
+
+Result<std::string_view> RamNode::name(std::span<char> to) {
+  LockGuard guard{ram().names()};
+  if (place.directory == nullptr || to.size() < place.name.size()) return Errno::enoent;
+  memcpy(to.data(), place.name.data(), place.name.size());
+  return std::string_view{to.data(), place.name.size()};
+}
+
+Result<Ref<RamNode>> RamLink::create(RamFileSystem& file_system, std::string_view target) {
+  auto* text = static_cast<char*>(memory::allocate(target.size() + 1));
+  if (text == nullptr) return Errno::enomem;
+  memcpy(text, target.data(), target.size());
+  text[target.size()] = 0;
+  auto* made = new (std::nothrow) RamLink(file_system, text, target.size());
+  if (made == nullptr) {
+    memory::release(text);
+    return Errno::enomem;
+  }
+  return Ref<RamNode>::adopt(made);
+}
+
+RamLink::~RamLink() {
+  memory::release(text_);
+}
+
+Result<std::string_view> RamLink::read_link(std::span<char> to) {
+  const u64 size = smaller(size_, to.size());
+  memcpy(to.data(), text_, size);
+  return std::string_view{to.data(), size};
+}
+
+Attributes RamDevice::attributes() {
+  Attributes a = RamNode::attributes();
+  a.special = device_;
+  return a;
+}
+
+Result<Ref<OpenFile>> RamDevice::open(const OpenRequest& request) {
+  return open_device(*this, device_, request);
+}
+
+}  // namespace corral::fs

@@ -1,0 +1,50 @@
+// From a path to a file: names, "." and "..", symbolic links, mounts.
+//
+// Context: the calling thread, no lock held; never waits. Errors as Linux's path_resolution(7): enoent, enotdir, eloop (more
+// than 40 links), enametoolong (a name above 255 bytes, or a path above 4095), enomem.
+#pragma once
+
+#include "fs/inode.h"
+
+namespace corral::fs {
+
+// Where a path starts: "/" and the directory for relative ones.
+struct WalkStart {
+  Thread* thread = nullptr;  // for links like /proc/self/fd/1; null: those are followed by their text
+  Ref<Inode> root;
+  Ref<Inode> directory;
+};
+
+enum class Follow : u8 { no, yes };  // a symbolic link in the last place
+
+class Walk {
+ public:
+  // Finds the file and, for making or removing it, the directory that holds it and its last name. The last name need not
+  // exist: then file is null. einval-like ends of paths: see `end`.
+  Result<void> run(const WalkStart& start, std::string_view path, Follow follow);
+
+  enum class End : u8 { name, dot, dot_dot, root };
+  Ref<Inode> directory;   // of the last name
+  Ref<Inode> file;        // null: no such name in directory
+  End end = End::root;
+  bool must_be_directory = false;  // a slash stands at the end
+  [[nodiscard]] std::string_view name() const { return {name_, name_size_}; }
+
+ private:
+  Result<void> step(const WalkStart& start, std::string_view name);
+  void remember(std::string_view name);
+  u64 name_size_ = 0;
+  char name_[name_max];
+};
+
+// The file that exists under this path. enoent …
+Result<Ref<Inode>> find(const WalkStart& start, std::string_view path, Follow follow);
+
+// The directory above, over the edges of mounts, not above `root`.
+[[nodiscard]] Result<Ref<Inode>> parent_of(Inode& directory, const Inode& root);
+
+// The absolute path of a file, somewhere in `to`. enoent: it has none any more; erange: longer than `to`.
+Result<std::string_view> path_of(Inode& file, std::span<char> to);
+Result<std::string_view> path_below(Inode& file, const Inode& root, std::span<char> to);
+
+}  // namespace corral::fs
