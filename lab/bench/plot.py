@@ -36,6 +36,8 @@ def mandelbrot(results: Results, file: Path) -> None:
                 times.plot(*zip(*points), style, color=COLOURS[system], marker=MARKS.get(at, "."),
                            label=f"{system}, {at} core{'s' if at > 1 else ''}", alpha=0.4 + 0.6 * at / max(cores))
     times.set_xscale("log", base=2)
+    threads = sorted({count for _, count in results.points()})
+    times.set_xticks(threads, [str(count) for count in threads])
     times.set_ylim(bottom=0)
     times.set_xlabel("threads")
     times.set_ylabel("total, ms")
