@@ -11,7 +11,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from lab import cpio, paths
+from lab import cpio, packages, paths
 from lab.problem import Problem
 from lab.progress import Progress
 
@@ -50,17 +50,25 @@ def kernel() -> Path:
         return found
     progress = Progress(f"Fetching {META_PACKAGE}")
     paths.LINUX.mkdir(parents=True, exist_ok=True)
-    package = _package_behind(META_PACKAGE)
-    progress.step(package)
-    if not list(paths.LINUX.glob(f"{package}_*.deb")):
-        _run(["apt-get", "-q", "download", package], "are you online, and is /etc/apt/sources.list right?")
-    archive = max(paths.LINUX.glob(f"{package}_*.deb"))
+    try:
+        archive = _download(progress)
+    except Problem:
+        packages.update_lists()  # missing or outdated
+        archive = _download(progress)
     _run(["dpkg", "-x", archive.name, "tree"], f"remove {paths.shown(archive)} and try again")
     found = _unpacked()
     if found is None:
         raise Problem(f"{archive.name} holds no kernel", f"remove {paths.shown(paths.LINUX)} and try again")
     progress.done(found.name)
     return found
+
+
+def _download(progress: Progress) -> Path:
+    package = _package_behind(META_PACKAGE)
+    progress.step(package)
+    if not list(paths.LINUX.glob(f"{package}_*.deb")):
+        _run(["apt-get", "-q", "download", package], "are you online, and is /etc/apt/sources.list right?")
+    return max(paths.LINUX.glob(f"{package}_*.deb"))
 
 
 def _unpacked() -> Path | None:

@@ -112,21 +112,28 @@ def _ask(ask: Callable[[str], str], lacking: list[Package]) -> None:
         raise Problem("nothing was installed", mend)
 
 
+def _privileged() -> list[str]:
+    """What to put before a command that only root may do."""
+    if os.geteuid() == 0:
+        return []
+    if shutil.which("sudo") is None:
+        raise Problem("packages are missing, you are not root, and there is no sudo",
+                      "as root: ./corral setup --yes")
+    return ["sudo"]
+
+
+def update_lists() -> None:
+    """Fetches the package lists, which a fresh machine lacks and an old one has outdated."""
+    _apt([*_privileged(), "apt-get", "-q", "update"], "are you online, and is /etc/apt/sources.list right?")
+
+
 def _install(names: list[str]) -> None:
-    become: list[str] = []
-    if os.geteuid() != 0:
-        if shutil.which("sudo") is None:
-            raise Problem(
-                "packages are missing, you are not root, and there is no sudo",
-                "as root: apt-get install " + " ".join(names),
-            )
-        become = ["sudo"]
-    environment = [*become, "env", "DEBIAN_FRONTEND=noninteractive"]
-    _apt([*environment, "apt-get", "-q", "update"], "are you online, and is /etc/apt/sources.list right?")
+    update_lists()
     _apt(
-        [*environment, "apt-get", "-q", "-y", "install", "--no-install-recommends", *names],
+        [*_privileged(), "env", "DEBIAN_FRONTEND=noninteractive",
+         "apt-get", "-q", "-y", "install", "--no-install-recommends", *names],
         "read apt's message above; Corral is made for Debian 12",
-    )
+    )  # fmt: skip
 
 
 def _apt(command: list[str], mend: str) -> None:

@@ -51,6 +51,8 @@ def run(request: Request) -> int:
         if request.by_image or request.emulator == "bochs":
             entry = iso.Entry("multiboot2", paths.KERNEL_ELF, initramfs, line)
             boot = Boot(iso=iso.make(entry, work / "corral.iso", quiet=request.emulator == "bochs"))
+        if sys.stdin.isatty() and not argv:
+            print("Ctrl-A X leaves.", file=sys.stderr)
         with terminal.restored():
             if request.emulator == "bochs":
                 return _in_bochs(request, boot, work)
@@ -85,8 +87,8 @@ def _in_qemu(request: Request, boot: Boot, work: Path) -> int:
         _quit(child, machine)
         if pump:
             pump.join()
-    if child.returncode not in (0, None) and not (work / "e9").exists():
-        raise Problem("QEMU could not start (its message is above)", "mend what it names", GUEST_BROKE)
+    if outcome == "ended" and child.returncode != 0:
+        raise Problem("QEMU could not start, or broke off (its message is above)", "mend what it names", GUEST_BROKE)
     reason = machine.shutdown_reason() if machine else ""
     left = outcome == "ended" and reason.startswith("host-")
     return _conclude(request, "left" if left else outcome, work / "e9")

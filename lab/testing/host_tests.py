@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import tempfile
 import xml.etree.ElementTree as ElementTree
@@ -39,6 +40,18 @@ def parse(xml: str) -> list[Case]:
     return cases
 
 
+def name_pattern(selection: Selection) -> str:
+    """ctest's regular expression for the selection; "" when all must be looked at.
+
+    A text that may match the suite's own name is left to `Selection.wants`.
+    """
+    if not selection.text or selection.wants(SUITE, ""):
+        return ""
+    if ":" in selection.text:
+        return ""
+    return "".join(f"[{c.lower()}{c.upper()}]" if c.isalpha() else re.escape(c) for c in selection.text)
+
+
 def run(selection: Selection, tally: Tally, *, verbose: bool) -> None:
     build.build(build.HOST_TESTS, verbose=verbose)
     with tempfile.TemporaryDirectory(prefix="corral-ctest-") as name:
@@ -47,9 +60,13 @@ def run(selection: Selection, tally: Tally, *, verbose: bool) -> None:
                    "--timeout", str(LIMIT_SECONDS), "--parallel", str(os.cpu_count() or 1)]
         if selection.quick:
             command += ["--label-exclude", "slow"]
+        if pattern := name_pattern(selection):
+            command += ["--tests-regex", pattern]
         tally.running(SUITE, "ctest")
         ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         if not report.is_file():
+            if selection.text and ended.returncode == 0:
+                return  # no name matches, so ctest wrote no report
             tally.fail(SUITE, "ctest", ended.stdout[-1500:] + ended.stderr[-1500:])
             return
         cases = parse(report.read_text(encoding="utf-8", errors="replace"))

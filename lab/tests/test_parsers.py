@@ -6,6 +6,7 @@ from pathlib import Path
 from lab import bochs, build, guest, iso, machine, packages, qemu, terminal, verdict
 from lab.problem import GUEST_BROKE, Problem
 from lab.testing import host_tests, kernel_tests
+from lab.testing.selection import Selection
 
 
 class Verdicts(unittest.TestCase):
@@ -35,6 +36,11 @@ class Reports(unittest.TestCase):
             '<testcase name="d" status="disabled"/></testsuite>')
         self.assertEqual([case.outcome for case in cases], ["passed", "failed", "skipped", "skipped"])
         self.assertEqual(cases[1].reason, "why")
+
+    def test_a_filter_becomes_ctest_s_pattern(self) -> None:
+        self.assertEqual(host_tests.name_pattern(Selection("Ab.c")), r"[aA][bB]\.[cC]")
+        for text in ("", "host", "HOST: x", "kernel: y"):
+            self.assertEqual(host_tests.name_pattern(Selection(text)), "", text)
 
     def test_a_build_failure_shows_what_failed(self) -> None:
         lines = ["[1/2] ok", "FAILED: x.o", "error: y", "ninja: stopped"]
