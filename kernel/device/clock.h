@@ -20,8 +20,8 @@ class ClockSource : public Device {
   ~ClockSource() = default;
 };
 
-// The calling core's own interrupt timer: one-shot. May fire early where the machine's clock has a narrow counter
-// (it is never left alone for longer than clock::longest_quiet()); whoever handles it looks at the clock.
+// The calling core's own interrupt timer: one-shot. May fire early when it is armed for longer than its counter reaches
+// (a minute or more); whoever handles it looks at the clock.
 class CoreTimer : public Device {
  public:
   static constexpr DeviceClass device_class_object{"core-timer"};
@@ -47,6 +47,7 @@ void set_boot_wall_time(i64 ns);
 void use(const ClockSource& source);
 [[nodiscard]] const ClockSource& source();
 // How long the clock may go without anybody reading it: never for wide counters, else a quarter of the counter's range.
+// The platform that offers a narrow counter sees to it.
 [[nodiscard]] Duration longest_quiet();
 }  // namespace clock
 

@@ -25,7 +25,8 @@ class ConsoleDevice : public Device {
   constexpr ConsoleDevice() : Device{device_class_object} {}
   // Takes as many bytes as it has room for without waiting, returns how many. Any context.
   virtual size_t write_some(std::string_view bytes) = 0;
-  // Writes everything, polling the device if needed: for the log and panics. Any context, also when locks are broken.
+  // Writes everything, polling the device if needed: for the log and panics. A line feed also returns the carriage (the
+  // log knows no terminals). Any context, also when locks are broken.
   virtual void write_now(std::string_view bytes) = 0;
   // Also starts input: characters that came before are lost. Boot context, once.
   virtual void set_listener(InputListener& listener) = 0;

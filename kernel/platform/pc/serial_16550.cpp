@@ -93,14 +93,25 @@ size_t Serial16550::write_some(std::string_view bytes) {
 
 void Serial16550::write_now(std::string_view bytes) {
   if (!present_) return;
-  // What waits in the ring was written earlier, so it goes first. The lock is held for one FIFO at a time.
-  u32 earlier = ring_size;
-  while (!bytes.empty()) {
-    BoundedGuard guard{lock_};
+  // The lock is held for the whole text, so that lines of several cores do not mix.
+  BoundedGuard guard{lock_};
+  // What waits in the ring was written earlier, so it goes first.
+  for (u32 earlier = ring_.size(); earlier > 0;) {
     if (!wait_transmitter()) return;  // the line is stuck: the text is lost, the machine goes on
-    u32 space = fifo_size;
-    for (; space > 0 && earlier > 0 && !ring_.empty(); --space, --earlier) put(data, static_cast<u8>(ring_.take()));
-    for (; space > 0 && !bytes.empty(); --space, bytes.remove_prefix(1)) put(data, static_cast<u8>(bytes.front()));
+    for (u32 i = 0; i < fifo_size && earlier > 0 && !ring_.empty(); ++i, --earlier) {
+      put(data, static_cast<u8>(ring_.take()));
+    }
+    if (ring_.empty()) break;
+  }
+  bool after_return = false;
+  while (!bytes.empty()) {
+    if (!wait_transmitter()) return;
+    for (u32 i = 0; i < fifo_size && !bytes.empty(); ++i) {
+      const bool add_return = bytes.front() == '\n' && !after_return;
+      after_return = add_return;
+      put(data, static_cast<u8>(add_return ? '\r' : bytes.front()));
+      if (!add_return) bytes.remove_prefix(1);
+    }
   }
 }
 

@@ -92,7 +92,7 @@ size_t VgaText::write_some(std::string_view bytes) {
 void VgaText::write_now(std::string_view bytes) {
   if (!present_) return;
   BoundedGuard guard{lock_};
-  screen_.write(bytes);
+  for (const char& byte : bytes) screen_.write(byte == '\n' ? std::string_view{"\r\n"} : std::string_view{&byte, 1});
   show();
 }
 
