@@ -15,6 +15,7 @@ import time
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from lab import build, guest, packages, paths
@@ -24,6 +25,18 @@ from lab.progress import Progress
 
 COUNT_CORES = "grep -c ^processor /proc/cpuinfo"
 PATIENCE_SECONDS = 120.0
+
+
+@dataclass(frozen=True)
+class Series:
+    """All boots with one number of cores; `failed` has their numbers, or seeds."""
+
+    cores: int
+    kind: str
+    count: int
+    passed: int
+    failed: list[int]
+    seconds: float
 
 
 def declare(parser: Parser) -> None:
@@ -87,22 +100,22 @@ def execute(values: Namespace, _: list[str]) -> int:
         check_cores(cores, "qemu")
     packages.ensure(["build", "qemu"], yes=values.yes)
     build.build_system(verbose=values.verbose)
-    record = []
+    record: list[Series] = []
     with _load(values.busy or 0):
         for cores in values.cores:
             record.append(_series(values, cores))
     name = "boots-seeded" if values.seeds else "boots"
     file = paths.RESULTS / f"{name}.json"
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps({"busy": values.busy or 0, "series": record}, indent=1) + "\n", encoding="utf-8")
-    passed = sum(int(series["passed"]) for series in record)
-    failed = sum(len(series["failed"]) for series in record)
+    file.write_text(json.dumps({"busy": values.busy or 0, "series": [asdict(series) for series in record]}, indent=1) + "\n", encoding="utf-8")
+    passed = sum(series.passed for series in record)
+    failed = sum(len(series.failed) for series in record)
     print(f"Recorded in {paths.shown(file)}.")
     print(f"{passed} passed, {failed} failed")
     return 0 if failed == 0 else 1
 
 
-def _series(values: Namespace, cores: int) -> dict[str, object]:
+def _series(values: Namespace, cores: int) -> Series:
     numbered = values.seeds or list(range(1, values.count + 1))
     failed: list[int] = []
     begin = time.monotonic()
@@ -119,8 +132,7 @@ def _series(values: Namespace, cores: int) -> dict[str, object]:
     passed = len(numbered) - len(failed)
     progress.done(f"{passed} passed, {len(failed)} failed")
     kind = "seeds" if values.seeds else "boots"
-    return {"cores": cores, kind: len(numbered), "passed": passed, "failed": failed,
-            "seconds": round(time.monotonic() - begin, 1)}
+    return Series(cores, kind, len(numbered), passed, failed, round(time.monotonic() - begin, 1))
 
 
 def _keep(cores: int, number: int, reason: str) -> Path:
