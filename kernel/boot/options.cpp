@@ -43,7 +43,7 @@ constexpr OptionDescription table[] = {
     number("memory.fail", &O::memory_fail, 0, any_number,
            "the allocation, counted from the first program's start, that fails; 0: none"),
     number("memory.fail.every", &O::memory_fail_every, 0, any_number,
-           "after memory.fail: each so-manieth allocation fails, too; 0: only that one"),
+           "after memory.fail: every NUMBER-th allocation fails as well; 0: none"),
     text("test", &O::test, "in-kernel tests to run: all, or the name of one"),
 };
 
