@@ -69,6 +69,12 @@ class RedBlackTree : public RedBlackTreeBase {
   }
   void remove(T& item) { remove_node(item.*Link); }
   [[nodiscard]] T* first() const { return first_ == nullptr ? nullptr : element(first_); }
+  // O(log n).
+  [[nodiscard]] T* last() const {
+    TreeLink* place = root_;
+    while (place != nullptr && place->right_ != nullptr) place = place->right_;
+    return element_or_null(place);
+  }
   [[nodiscard]] T* next(const T& item) const { return element_or_null(next_of(&(item.*Link))); }
   [[nodiscard]] T* previous(const T& item) const { return element_or_null(previous_of(&(item.*Link))); }
 

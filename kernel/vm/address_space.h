@@ -8,49 +8,39 @@
 // Such changes exclude one another (StepMutex changes_, held across the wait), so addresses are not given out again before
 // every core has forgotten them. Plain faults and lookups do not take changes_.
 //
+// Breaking the sharing of a copy-on-write page replaces a translation, too: the copy is mapped read-only (reading it or the
+// old page is the same), the other cores drop the old translation, and only then may anyone make the copy writable. The
+// last core that answers ends it; the thread just tries again. Giving rights needs no message: a core with the old
+// entry faults, finds that the table allows the access, and flushes its own entry.
+// While a fork waits for the other cores (copying_), faults wait: the child is a picture of one moment.
+//
 // Rule for kernel access to user memory: within one step, a resolved page stays: the frame cannot be freed or become shared
 // before this core has answered its mailbox, which it does only between steps. So resolve() gives a plain pointer.
 // The kernel never touches user addresses themselves: SMAP stays closed.
 #pragma once
 
+#include <span>
+
 #include "arch/page_table.h"
 #include "lib/core_set.h"
-#include "lib/red_black_tree.h"
 #include "lib/ref.h"
 #include "lib/result.h"
 #include "memory/frame.h"
 #include "sync/waiter.h"
+#include "vm/area.h"
+#include "vm/area_set.h"
 #include "vm/caller.h"
 
 namespace corral::vm {
 
-struct Protection {
-  bool read = false, write = false, execute = false;
-  bool operator==(const Protection&) const = default;
-};
-
-// Where the pages of a mapping come from when they are first touched (a file's page cache). Null: zeroed memory.
-class Backing : public RefCounted<Backing> {
- public:
-  virtual ~Backing() = default;
-  // The page with this index, with a reference for the caller; filled, zero beyond the end. Must not wait. Beyond the last
-  // page: efault (the program gets SIGBUS). enomem.
-  virtual Result<Frame*> page(u64 index) = 0;
-  // What a person sees in /proc/[pid]/maps.
-  [[nodiscard]] virtual const char* name() const { return ""; }
-};
-
-enum class AreaKind : u8 { anonymous, file, heap, stack };
-
-struct Area {
-  VirtualAddress start, end;  // page aligned, end exclusive
-  Protection protection;
-  bool shared = false;
-  AreaKind kind = AreaKind::anonymous;
-  Ref<Backing> backing;       // null: anonymous
-  u64 first_page = 0;         // index in backing of the page at start
-  TreeLink link;              // ordered by start
-};
+// ---- where things are in an address space ---------------------------------------------------------------------------------
+inline constexpr u64 user_end = arch::user_space_end;
+// Nothing is ever mapped below, so that null pointers with an offset fault (as Linux's vm.mmap_min_addr).
+inline constexpr u64 lowest_address = 64u << 10;
+// The first thread's stack ends here; at most this much of it, then a gap that find_room leaves alone.
+inline constexpr u64 stack_end = user_end - page_size;
+inline constexpr u64 largest_stack = 64u << 20;
+inline constexpr u64 mapping_ceiling = round_down(stack_end - largest_stack - (1u << 20), 1u << 20);
 
 enum class Access : u8 { read, write, execute };
 
@@ -60,11 +50,21 @@ struct MapRequest {
   Protection protection{};
   bool fixed = false;          // replaces what is there
   bool fixed_noreplace = false;  // eexist when something is there
-  bool shared = false;
+  bool shared = false;         // with children; anonymous ones get a backing of their own
+  bool may_write = true;       // false: mprotect must not add the right to write (file open for reading only)
   bool populate = false;
-  AreaKind kind = AreaKind::anonymous;
+  VirtualAddress limit{user_end};  // unless fixed: the area ends at or below
+  AreaKind kind = AreaKind::anonymous;  // stack, not fixed: ends at stack_end
   Ref<Backing> backing{};
   u64 first_page = 0;
+};
+
+struct RemapRequest {
+  VirtualAddress old_start{};
+  u64 old_length = 0, new_length = 0;  // bytes
+  bool may_move = false;
+  bool fixed = false;          // moves to new_start, replacing what is there; with may_move only
+  VirtualAddress new_start{};
 };
 
 struct Usage {
@@ -77,16 +77,19 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   ~AddressSpace();                            // frees everything; no core has it loaded
 
   // ---- steps: may answer blocked (see Caller). Errors as Linux's mmap(2), munmap(2), mprotect(2), brk(2), mremap(2),
-  // madvise(2), in the order in which Linux checks them.
+  // madvise(2), in the order in which Linux checks them. An operation that goes on is
+  // given the same arguments again; map() does not look at its request then.
   Result<VirtualAddress> map(Caller& caller, const MapRequest& request);
   Result<void> unmap(Caller& caller, VirtualAddress start, u64 length);
   Result<void> protect(Caller& caller, VirtualAddress start, u64 length, Protection protection);
-  Result<VirtualAddress> remap(Caller& caller, VirtualAddress old_start, u64 old_length, u64 new_length, bool may_move);
+  Result<VirtualAddress> remap(Caller& caller, const RemapRequest& request);
   Result<void> discard(Caller& caller, VirtualAddress start, u64 length);     // MADV_DONTNEED
   Result<VirtualAddress> set_break(Caller& caller, VirtualAddress wish);      // answers the break in force
-  void set_break_start(VirtualAddress start);                                 // by the program loader
+  void set_break_start(VirtualAddress start) EXCLUDES(lock_);                 // by the program loader
   // A copy-on-write child. The parent's writable private pages become read-only on every core first.
   Result<Ref<AddressSpace>> fork(Caller& caller);
+  // What map() checks of length and place before anything else: einval, enomem, eperm.
+  static Result<void> check_place(const MapRequest& request);
 
   // A fault of the calling thread. ok: try the access again. blocked. efault: no such mapping or right (SIGSEGV);
   // eio: beyond the end of a file (SIGBUS); enomem: the process cannot go on.
@@ -103,17 +106,97 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   static void activate_kernel_only();  // leaves whatever this core has loaded (before idling, or when a thread ended)
 
   [[nodiscard]] Usage usage() EXCLUDES(lock_);
-  // Calls visit for each area in order, for /proc/[pid]/maps.
+  // Calls visit for each area in order, for /proc/[pid]/maps. Under lock_.
   void for_each_area(void (*visit)(void* context, const Area& area), void* context) EXCLUDES(lock_);
   // Limit on mapped bytes (RLIMIT_AS); enomem beyond.
-  void set_limit(u64 bytes);
+  void set_limit(u64 bytes) { limit_.store(bytes, Order::relaxed); }
+  // Every page of [start, end) lies in an area.
+  [[nodiscard]] bool covers(VirtualAddress start, VirtualAddress end) EXCLUDES(lock_);
+  // One byte for each page from `start` (page aligned) on: 1 when it is in memory. enomem: part of it is in no area.
+  Result<void> residency(VirtualAddress start, std::span<u8> pages) EXCLUDES(lock_);
+
+  // ---- for vm/ itself: CoreTranslation, TranslationDrop ----
+  [[nodiscard]] AtomicCoreSet& active() { return active_; }
+  [[nodiscard]] const arch::PageTable& table() const { return table_; }
+  [[nodiscard]] u64 number() const { return number_; }
 
  private:
-  // The implementation's owner fills this in; SpinLock lock_{Rank::address_space, …}; StepMutex changes_; active_ …
-  // (fields: see the implementation)
+  // What a fault needs before it can be settled under the lock; made outside it.
+  struct Supply;
+  enum class Settled : u8 { done, wants_zeroed_page, wants_page, wants_backing_page, wait_for_cores, wait_for_change };
+
+  explicit AddressSpace(arch::PageTable table);
+
+  // ---- faults (faults.cpp) ----
+  Result<void> settle_fault(Caller& caller, VirtualAddress page, Access access, bool only_missing);
+  Result<Settled> try_to_settle(Caller& caller, VirtualAddress page, Access access, Supply& supply) REQUIRES(lock_);
+  Result<Settled> map_missing(Area& area, VirtualAddress page, Access access, Supply& supply) REQUIRES(lock_);
+  Result<Settled> break_sharing(Caller& caller, Area& area, VirtualAddress page, Frame& shared, Supply& supply)
+      REQUIRES(lock_);
+  Settled wait_for_change(Caller& caller) REQUIRES(lock_);
+  [[nodiscard]] bool being_broken(VirtualAddress page) REQUIRES(lock_);
+  static void finish_break(TranslationDrop& drop);
+  void populate(Caller& caller, VirtualAddress start, VirtualAddress end, Access access);
+  void join_active();
+
+  // ---- changes (change.cpp): one at a time, see Caller ----
+  // False: the step answers blocked.
+  bool enter(Caller& caller) EXCLUDES(lock_);
+  void leave(Caller& caller) EXCLUDES(lock_);
+  // The operation ends with this error; blocked: it does not end.
+  Errno give_up(Caller& caller, Errno error) EXCLUDES(lock_);
+  // Makes every core forget caller.drop's range, then releases its pages. False: the step answers blocked, and calls this
+  // again when it runs again.
+  bool drop_everywhere(Caller& caller) EXCLUDES(lock_);
+  // Takes the pages from caller.next to `end` out of the table and releases them once no core can reach them. blocked.
+  Result<void> take_out_pages(Caller& caller, VirtualAddress end) EXCLUDES(lock_);
+  // The areas of the range as well, which end up in caller.removed. blocked; enomem: nothing was changed.
+  Result<void> take_out(Caller& caller, VirtualAddress start, VirtualAddress end) EXCLUDES(lock_);
+  void begin_replacing(VirtualAddress start, VirtualAddress end) EXCLUDES(lock_);
+  void end_replacing() REQUIRES(lock_);
+
+  // ---- map.cpp, protect.cpp, remap.cpp, fork.cpp ----
+  Result<void> prepare_area(Caller& caller, const MapRequest& request);
+  Result<void> place_area(Area& area, u64 note) REQUIRES(lock_);
+  // `bytes` more, `replaced` of them in place of others, may be mapped.
+  Result<void> check_growth(u64 bytes, u64 replaced, const Area& like) REQUIRES(lock_);
+  Result<VirtualAddress> break_in_force(Caller& caller) EXCLUDES(lock_);
+  bool grow_break(VirtualAddress from, VirtualAddress to) REQUIRES(lock_);
+  Result<void> change_protection(Caller& caller, VirtualAddress start, VirtualAddress end, Protection protection)
+      REQUIRES(lock_);
+  Result<void> check_remap(const RemapRequest& request) REQUIRES(lock_);
+  // Lets the area grow where it is, or moves it; answers where it is now, also in caller.note.
+  Result<void> resize_area(Caller& caller, const RemapRequest& request, u64 old_length, u64 new_length) REQUIRES(lock_);
+  Result<void> move_pages(Caller& caller, VirtualAddress from, VirtualAddress to, u64 length) REQUIRES(lock_);
+  Result<void> copy_area(AddressSpace& child, Caller& caller, const Area& area) REQUIRES(lock_);
+  Result<void> copy_into(AddressSpace& child, Caller& caller) EXCLUDES(lock_);
+  void start_as_copy_of(VirtualAddress break_start, VirtualAddress brk, u64 limit);
+
+  [[nodiscard]] static arch::Rights rights_of(const Area& area);
+  [[nodiscard]] static bool permits(const Area& area, Access access);
+  [[nodiscard]] static bool permits(const arch::Rights& rights, Access access);
+
+  const u64 number_;          // never used again
+  arch::PageTable table_;     // changed under lock_; looked up without it
+  AtomicCoreSet active_;      // cores that may hold translations; each adds and removes itself
+  Atomic<u64> limit_{~u64{0}};
+
+  SpinLock lock_{Rank::address_space, "address space"};
+  AreaSet areas_ GUARDED_BY(lock_){VirtualAddress{lowest_address}, VirtualAddress{mapping_ceiling}};
+  StepMutex changes_{lock_};  // held across waits by the operation that changes areas or takes rights away
+  // Pages whose sharing is being broken while other cores still drop the old translation: read-only until then.
+  IntrusiveList<TranslationDrop, &TranslationDrop::break_link> breaks_ GUARDED_BY(lock_);
+  bool copying_ GUARDED_BY(lock_) = false;  // a fork is under way: no page may appear or become writable
+  // [start, end) is being replaced by another area: faults there wait instead of finding nothing.
+  VirtualAddress replaced_start_ GUARDED_BY(lock_){};
+  VirtualAddress replaced_end_ GUARDED_BY(lock_){};
+  WaitQueue settled_{lock_};  // faults that wait for the end of a break, a fork or a replacement; they look again
+  u64 resident_ GUARDED_BY(lock_) = 0;  // mapped pages
+  VirtualAddress break_start_ GUARDED_BY(lock_){};
+  VirtualAddress break_ GUARDED_BY(lock_){};
 };
 
-void initialise();  // boot context: message handler, zero page …
+void initialise();  // boot context, before the first address space is loaded
 
 // ---- copies between kernel and user memory; blocked is passed on (run the step again) -----------------------------------
 // All or nothing where it says "prepared": efault before anything has been changed.

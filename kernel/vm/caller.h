@@ -1,8 +1,10 @@
 // A thread as virtual memory sees it: who to wake, and the change of mappings that it has under way.
 //
 // An operation that must wait (for other cores to drop translations, or for another change of the same address space)
-// returns Errno::blocked; the step that called it runs again and calls it again with the same arguments, and the operation
-// goes on where it was. One operation at a time for each caller.
+// returns Errno::blocked; the step that called it runs again and calls it again, and the operation goes on where it was.
+// One operation at a time for each caller. While under_way() the operation has everything that it needs in here: the step
+// must call it again, without checking anything first that could end the call otherwise.
+// Faults and copies leave nothing in here: a step may decide otherwise when it runs again.
 #pragma once
 
 #include "sync/waiter.h"
@@ -11,14 +13,30 @@
 namespace corral::vm {
 
 class AddressSpace;
+struct Area;
+
+enum class ChangePhase : u8 {
+  none,      // no operation under way
+  entering,  // in the queue for the address space's change lock
+  changing,  // holds it
+};
 
 struct Caller {
   explicit Caller(Waiter& w) : waiter{w}, drop{w} {}
   Waiter& waiter;
   TranslationDrop drop;                // own core; its acknowledgements come from others
-  AddressSpace* changing = nullptr;    // whose change lock this caller holds across waits
-  u32 phase = 0;                       // of the operation under way; 0: none
-  u64 note = 0;                        // result kept by the operation until it is finished
+  AddressSpace* changing = nullptr;    // whose change lock this caller waits for or holds across waits
+  ChangePhase phase = ChangePhase::none;
+  bool dropping = false;               // other cores were asked; when the step runs again they have answered
+  bool taking = false;                 // the first half of the stage is done: the areas are changed
+  u8 stage = 0;                        // of the operation under way: each says what its stages are
+  VirtualAddress next{};               // how far pages have been taken out
+  u64 note = 0;                        // the operation's own
+  Area* area = nullptr;                // made by the operation, not in an address space yet
+  Area* removed = nullptr;             // taken out, to be deleted when the operation is finished
+  AddressSpace* child = nullptr;       // fork: not visible to anyone yet
+
+  [[nodiscard]] bool under_way() const { return phase != ChangePhase::none; }
 };
 
 }  // namespace corral::vm

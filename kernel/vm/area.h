@@ -1,0 +1,59 @@
+// An area: one range of addresses that the program asked for, with one protection and one source of pages.
+// Pure data; who may touch it: AddressSpace, under its lock (vm/area_set.h orders areas and cuts them).
+#pragma once
+
+#include "lib/red_black_tree.h"
+#include "lib/ref.h"
+#include "lib/result.h"
+#include "lib/types.h"
+
+namespace corral {
+struct Frame;
+}
+
+namespace corral::vm {
+
+struct Protection {
+  bool read = false, write = false, execute = false;
+  bool operator==(const Protection&) const = default;
+  [[nodiscard]] bool none() const { return !read && !write && !execute; }
+};
+
+// Where the pages of a mapping come from when they are first touched (a file's page cache). Null: zeroed memory.
+class Backing : public RefCounted<Backing> {
+ public:
+  virtual ~Backing() = default;
+  // The page with this index, with a reference for the caller; filled, zero beyond the end. Must not wait. Beyond the last
+  // page: efault (the program gets SIGBUS). enomem. Called with no lock held.
+  virtual Result<Frame*> page(u64 index) = 0;
+  // What a person sees in /proc/[pid]/maps.
+  [[nodiscard]] virtual const char* name() const { return ""; }
+};
+
+enum class AreaKind : u8 { anonymous, file, heap, stack };
+
+struct Area {
+  VirtualAddress start, end;  // page aligned, end exclusive
+  Protection protection;
+  bool shared = false;
+  bool may_write = true;      // false: a shared mapping of a file that is open for reading only
+  AreaKind kind = AreaKind::anonymous;
+  Ref<Backing> backing;       // null: anonymous
+  u64 first_page = 0;         // index in backing of the page at start
+  TreeLink link;              // ordered by start; AreaSet
+  Area* following = nullptr;  // in a chain of areas that were taken out; their owner
+
+  [[nodiscard]] u64 length() const { return end - start; }
+  [[nodiscard]] u64 page_index(VirtualAddress page) const { return first_page + (page - start) / page_size; }
+  // Takes over what `other` is, except its place.
+  void copy_attributes(const Area& other) {
+    protection = other.protection;
+    shared = other.shared;
+    may_write = other.may_write;
+    kind = other.kind;
+    backing = other.backing;
+    first_page = other.first_page;
+  }
+};
+
+}  // namespace corral::vm

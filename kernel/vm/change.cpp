@@ -1,0 +1,161 @@
+// Changes of an address space: one at a time, across waits; taking pages out; discarding. See address_space.h.
+//
+// Pages are taken out in rounds when there is no memory to note them all: each round waits for the other cores.
+// Context: the step of the thread that asks for the change.
+#include "memory/page_allocator.h"
+#include "trace/panic.h"
+#include "vm/address_space.h"
+#include "vm/core_translation.h"
+
+namespace corral::vm {
+
+bool AddressSpace::enter(Caller& caller) {
+  KERNEL_ASSERT(caller.phase == ChangePhase::none || caller.changing == this);
+  if (caller.phase == ChangePhase::changing) return true;
+  caller.changing = this;
+  LockGuard guard{lock_};
+  if (!changes_.acquire(caller.waiter)) {
+    caller.phase = ChangePhase::entering;
+    return false;
+  }
+  caller.phase = ChangePhase::changing;
+  caller.stage = 0;
+  caller.taking = false;
+  return true;
+}
+
+void AddressSpace::leave(Caller& caller) {
+  {
+    LockGuard guard{lock_};
+    changes_.release(caller.waiter);
+  }
+  caller.phase = ChangePhase::none;
+  caller.changing = nullptr;
+  AreaSet::release_chain(std::exchange(caller.removed, nullptr));  // may let go of files: no lock is held
+  delete std::exchange(caller.area, nullptr);
+}
+
+Errno AddressSpace::give_up(Caller& caller, Errno error) {
+  if (error != Errno::blocked) leave(caller);
+  return error;
+}
+
+bool AddressSpace::drop_everywhere(Caller& caller) {
+  TranslationDrop& drop = caller.drop;
+  if (caller.dropping) {
+    KERNEL_ASSERT(drop.answered());
+    caller.dropping = false;
+  } else if (!drop.nothing()) {
+    // The changes of the table come before the look at active_; see CoreTranslation::load.
+    fence(Order::seq_cst);
+    CoreTranslation::here().forget(*this, drop.start, drop.end);
+    CoreSet targets = active_.snapshot(Order::seq_cst);
+    targets.remove(this_core().id());
+    if (!targets.empty()) {
+      caller.dropping = true;
+      drop.space = this;
+      drop.begin(targets);
+      return false;
+    }
+  }
+  drop.frames.release_all();
+  drop.reset_range();
+  return true;
+}
+
+Result<void> AddressSpace::take_out_pages(Caller& caller, VirtualAddress end) {
+  struct Round {
+    arch::PageTable& table;
+    TranslationDrop& drop;
+    u64 taken;
+    VirtualAddress next;
+    bool full;
+  };
+  const auto take = [](void* context, VirtualAddress page, const arch::Translation& translation) {
+    auto& round = *static_cast<Round*>(context);
+    if (round.full) return;
+    if (!round.drop.frames.add(memory::frame_of(translation.frame))) {
+      round.full = true;
+      round.next = page;
+      return;
+    }
+    arch::Translation was;
+    round.table.unmap(page, was);
+    round.drop.include(page);
+    ++round.taken;
+  };
+  while (caller.dropping || caller.next < end) {
+    if (!caller.dropping) {
+      Round round{table_, caller.drop, 0, end, false};
+      LockGuard guard{lock_};
+      table_.for_each(caller.next, end, take, &round);
+      resident_ -= round.taken;
+      caller.next = round.next;
+    }
+    if (!drop_everywhere(caller)) return Errno::blocked;
+  }
+  return {};
+}
+
+Result<void> AddressSpace::take_out(Caller& caller, VirtualAddress start, VirtualAddress end) {
+  if (!caller.taking) {
+    LockGuard guard{lock_};
+    TRY(areas_.isolate(start, end));
+    Area* taken = areas_.take(start, end);
+    while (taken != nullptr) {
+      Area* area = std::exchange(taken, taken->following);
+      area->following = std::exchange(caller.removed, area);
+    }
+    caller.next = start;
+    caller.taking = true;
+  }
+  TRY(take_out_pages(caller, end));
+  caller.taking = false;
+  return {};
+}
+
+void AddressSpace::begin_replacing(VirtualAddress start, VirtualAddress end) {
+  LockGuard guard{lock_};
+  replaced_start_ = start;
+  replaced_end_ = end;
+}
+
+void AddressSpace::end_replacing() {
+  replaced_start_ = replaced_end_ = VirtualAddress{};
+  settled_.wake_all();
+}
+
+Result<void> AddressSpace::unmap(Caller& caller, VirtualAddress start, u64 length) {
+  if (start.value % page_size != 0 || start.value > user_end || length > user_end - start.value) return Errno::einval;
+  const VirtualAddress end = start + round_up(length, page_size);
+  if (end == start) return Errno::einval;
+  if (!enter(caller)) return Errno::blocked;
+  const Result<void> taken = take_out(caller, start, end);
+  if (!taken.ok()) return give_up(caller, taken.error());
+  leave(caller);
+  return {};
+}
+
+Result<void> AddressSpace::discard(Caller& caller, VirtualAddress start, u64 length) {
+  if (start.value % page_size != 0) return Errno::einval;
+  const u64 rounded = round_up(length, page_size);
+  if (rounded < length) return Errno::einval;
+  const VirtualAddress end = start + rounded;
+  if (end < start) return Errno::einval;
+  if (end == start) return {};
+  if (!enter(caller)) return Errno::blocked;
+  if (!caller.taking) {
+    LockGuard guard{lock_};
+    // Parts that are not mapped are an error, but do not keep the others from being discarded.
+    caller.note = areas_.covered_until(start, end) == end ? 0 : 1;
+    caller.next = start;
+    caller.taking = true;
+  }
+  TRY(take_out_pages(caller, end));  // blocked alone
+  const bool gap = caller.note != 0;
+  leave(caller);
+  if (gap) return Errno::enomem;
+  return {};
+}
+
+}  // namespace corral::vm

@@ -1,0 +1,219 @@
+// Faults: finding the page for an access that the areas allow. See address_space.h.
+//
+// Pages are allocated, zeroed and read from their backing outside the lock; then the fault is looked at again, since
+// other threads may have settled it, or taken the area away, meanwhile. Context: the faulting thread's step.
+#include "lib/memory_functions.h"
+#include "memory/page_allocator.h"
+#include "trace/panic.h"
+#include "vm/address_space.h"
+#include "vm/core_translation.h"
+
+namespace corral::vm {
+
+struct AddressSpace::Supply {
+  Frame* page = nullptr;    // for this fault alone
+  bool zeroed = false;
+  Ref<Backing> backing;     // where `cached` comes from
+  Ref<Backing> outdated;    // to be let go outside the lock
+  u64 index = 0;
+  Frame* cached = nullptr;  // with a reference
+  Frame* replaced = nullptr;  // its reference goes at the end
+  bool only_missing = false;
+  CoreSet targets;          // who must drop a translation
+
+  Supply() = default;
+  Supply(const Supply&) = delete;
+  Supply& operator=(const Supply&) = delete;
+  ~Supply() {
+    release_page();
+    release_cached();
+    if (replaced != nullptr) memory::release_page(*replaced);
+  }
+  void release_page() {
+    if (page != nullptr) memory::release_page(*page);
+    page = nullptr;
+  }
+  void release_cached() {
+    if (cached != nullptr) memory::release_page(*cached);
+    cached = nullptr;
+  }
+  [[nodiscard]] Frame& take_page() { return *std::exchange(page, nullptr); }
+  [[nodiscard]] Frame& take_cached() { return *std::exchange(cached, nullptr); }
+
+  // Makes what the last look at the fault asked for. enomem; eio: beyond the end of the backing.
+  Result<void> provide(Settled wanted) {
+    outdated = {};
+    if (wanted == Settled::wants_backing_page) {
+      release_cached();
+      Result<Frame*> found = backing->page(index);
+      if (!found.ok()) return found.error() == Errno::efault ? Errno::eio : found.error();
+      cached = found.value();
+      return {};
+    }
+    release_page();
+    zeroed = wanted == Settled::wants_zeroed_page;
+    page = TRY(memory::allocate_page(zeroed ? memory::Zero::yes : memory::Zero::no));
+    return {};
+  }
+};
+
+Result<void> AddressSpace::handle_fault(Caller& caller, VirtualAddress address, Access access) {
+  if (address.value >= user_end) return Errno::efault;
+  join_active();
+  return settle_fault(caller, address.page(), access, false);
+}
+
+Result<void> AddressSpace::settle_fault(Caller& caller, VirtualAddress page, Access access, bool only_missing) {
+  Supply supply;
+  supply.only_missing = only_missing;
+  for (;;) {
+    Settled outcome;
+    {
+      LockGuard guard{lock_};
+      outcome = TRY(try_to_settle(caller, page, access, supply));
+    }
+    switch (outcome) {
+      case Settled::done: return {};
+      case Settled::wait_for_change: return Errno::blocked;
+      case Settled::wait_for_cores:
+        caller.drop.begin(supply.targets);
+        return Errno::blocked;
+      case Settled::wants_zeroed_page:
+      case Settled::wants_page:
+      case Settled::wants_backing_page: TRY(supply.provide(outcome));
+    }
+  }
+}
+
+Result<AddressSpace::Settled> AddressSpace::try_to_settle(Caller& caller, VirtualAddress page, Access access,
+                                                          Supply& supply) {
+  Area* area = areas_.find(page);
+  if (area == nullptr && replaced_start_ <= page && page < replaced_end_) return wait_for_change(caller);
+  if (area == nullptr || !permits(*area, access)) return Errno::efault;
+  arch::Translation found;
+  const bool present = table_.lookup(page, found);
+  if (present && (supply.only_missing || permits(found.rights, access))) {
+    // This core knew less than the table says: another one mapped the page or added rights.
+    CoreTranslation::here().refresh(*this, page);
+    return Settled::done;
+  }
+  if (copying_) return wait_for_change(caller);
+  if (!present) return map_missing(*area, page, access, supply);
+  if (access == Access::write && !area->shared) {
+    return break_sharing(caller, *area, page, memory::frame_of(found.frame), supply);
+  }
+  // The area has rights that the page was not given when it was mapped.
+  arch::Rights rights = rights_of(*area);
+  if (!area->shared) rights.write = found.rights.write;
+  table_.protect(page, rights);
+  CoreTranslation::here().refresh(*this, page);
+  return Settled::done;
+}
+
+Result<AddressSpace::Settled> AddressSpace::map_missing(Area& area, VirtualAddress page, Access access, Supply& supply) {
+  arch::Rights rights = rights_of(area);
+  Frame* frame = nullptr;
+  if (!area.backing) {
+    if (supply.page == nullptr || !supply.zeroed) return Settled::wants_zeroed_page;
+    frame = supply.page;
+  } else {
+    const u64 index = area.page_index(page);
+    if (supply.cached == nullptr || supply.backing.get() != area.backing.get() || supply.index != index) {
+      supply.outdated = std::exchange(supply.backing, area.backing);
+      supply.index = index;
+      return Settled::wants_backing_page;
+    }
+    if (area.shared || access != Access::write) {
+      if (!area.shared) rights.write = false;  // a write makes a copy
+      frame = supply.cached;
+    } else {
+      if (supply.page == nullptr) return Settled::wants_page;
+      memcpy(memory::contents(*supply.page), memory::contents(*supply.cached), page_size);
+      supply.zeroed = false;
+      frame = supply.page;
+    }
+  }
+  TRY(table_.map(page, memory::address_of(*frame), rights));
+  ++resident_;
+  (void)(frame == supply.page ? supply.take_page() : supply.take_cached());
+  return Settled::done;
+}
+
+Result<AddressSpace::Settled> AddressSpace::break_sharing(Caller& caller, Area& area, VirtualAddress page, Frame& shared,
+                                                          Supply& supply) {
+  if (being_broken(page)) return wait_for_change(caller);
+  CoreTranslation& here = CoreTranslation::here();
+  const arch::Rights rights = rights_of(area);
+  // Acquire: whoever shared the page has finished with it.
+  if (shared.references.load(Order::acquire) == 1) {
+    table_.protect(page, rights);
+    here.refresh(*this, page);
+    return Settled::done;
+  }
+  if (supply.page == nullptr) return Settled::wants_page;
+  Frame& copy = supply.take_page();
+  memcpy(memory::contents(copy), memory::contents(shared), page_size);
+  arch::Rights read_only = rights;
+  read_only.write = false;
+  const Result<void> mapped = table_.map(page, memory::address_of(copy), read_only);
+  KERNEL_ASSERT(mapped.ok());  // the table is there: the page was mapped
+  fence(Order::seq_cst);       // before the look at active_; see CoreTranslation::load
+  here.refresh(*this, page);
+  supply.targets = active_.snapshot(Order::seq_cst);
+  supply.targets.remove(this_core().id());
+  if (supply.targets.empty()) {
+    table_.protect(page, rights);
+    supply.replaced = &shared;  // released outside the lock
+    return Settled::done;
+  }
+  TranslationDrop& drop = caller.drop;
+  drop.space = this;
+  drop.reset_range();
+  drop.include(page);
+  drop.finish = finish_break;
+  const bool added = drop.frames.add(shared);
+  KERNEL_ASSERT(added);  // it was empty
+  breaks_.push_back(drop);
+  retain();
+  return Settled::wait_for_cores;
+}
+
+AddressSpace::Settled AddressSpace::wait_for_change(Caller& caller) {
+  const Errno wait = settled_.wait_uninterruptible(caller.waiter);
+  KERNEL_ASSERT(wait == Errno::blocked);
+  return Settled::wait_for_change;
+}
+
+bool AddressSpace::being_broken(VirtualAddress page) {
+  for (TranslationDrop* drop = breaks_.front(); drop != nullptr; drop = breaks_.next(*drop)) {
+    if (drop->start == page) return true;
+  }
+  return false;
+}
+
+// On the core that answered last.
+void AddressSpace::finish_break(TranslationDrop& drop) {
+  AddressSpace& space = *drop.space;
+  {
+    LockGuard guard{space.lock_};
+    space.breaks_.remove(drop);
+    space.settled_.wake_all();
+  }
+  drop.frames.release_all();
+  drop.finish = nullptr;
+  drop.reset_range();
+  space.drop();
+}
+
+// Maps what is not there yet, as far as memory reaches. The caller holds the change lock, so nothing here blocks.
+void AddressSpace::populate(Caller& caller, VirtualAddress start, VirtualAddress end, Access access) {
+  for (VirtualAddress page = start; page < end; page = page + page_size) {
+    const Result<void> settled = settle_fault(caller, page, access, true);
+    if (!settled.ok()) {
+      KERNEL_ASSERT(settled.error() != Errno::blocked);
+      return;
+    }
+  }
+}
+
+}  // namespace corral::vm

@@ -1,0 +1,85 @@
+// Copy-on-write children. See address_space.h.
+//
+// The child's areas and table are made in one pass over the parent's. Every writable private page becomes read-only in
+// the parent; the child exists for others only when every core has dropped the writable translations. Until then faults in
+// the parent wait (copying_), so the child is a picture of one moment.
+// Out of memory half-way: the same wait, since translations were taken away, and then the child ends.
+#include "memory/page_allocator.h"
+#include "trace/panic.h"
+#include "vm/address_space.h"
+
+namespace corral::vm {
+
+// The child is nobody else's yet: its lock is not needed (and has the same rank as the parent's, which is held).
+Result<void> AddressSpace::copy_area(AddressSpace& child, Caller& caller, const Area& area) NO_THREAD_SAFETY_ANALYSIS {
+  auto* copy = new (std::nothrow) Area;
+  if (copy == nullptr) return Errno::enomem;
+  copy->start = area.start;
+  copy->end = area.end;
+  copy->copy_attributes(area);
+  child.areas_.insert(*copy);
+  if (area.shared) return {};  // the pages stay in their backing: the child's faults find them there
+  struct Context {
+    arch::PageTable& parent;
+    arch::PageTable& child;
+    TranslationDrop& drop;
+    u64 copied;
+    Errno error;
+  } context{table_, child.table_, caller.drop, 0, Errno{}};
+  table_.for_each(
+      area.start, area.end,
+      [](void* c, VirtualAddress page, const arch::Translation& found) {
+        auto& pass = *static_cast<Context*>(c);
+        if (pass.error != Errno{}) return;
+        arch::Rights rights = found.rights;
+        rights.write = false;
+        pass.error = pass.child.map(page, found.frame, rights).error();
+        if (pass.error != Errno{}) return;
+        memory::share_page(memory::frame_of(found.frame));
+        ++pass.copied;
+        if (!found.rights.write) return;
+        pass.parent.protect(page, rights);
+        pass.drop.include(page);
+      },
+      &context);
+  child.resident_ += context.copied;
+  return context.error;
+}
+
+Result<void> AddressSpace::copy_into(AddressSpace& child, Caller& caller) {
+  LockGuard guard{lock_};
+  copying_ = true;
+  for (const Area* area = areas_.first(); area != nullptr; area = areas_.next(*area)) {
+    TRY(copy_area(child, caller, *area));
+  }
+  child.start_as_copy_of(break_start_, break_, limit_.load(Order::relaxed));
+  return {};
+}
+
+void AddressSpace::start_as_copy_of(VirtualAddress break_start, VirtualAddress brk, u64 limit) NO_THREAD_SAFETY_ANALYSIS {
+  break_start_ = break_start;
+  break_ = brk;
+  limit_.store(limit, Order::relaxed);
+}
+
+Result<Ref<AddressSpace>> AddressSpace::fork(Caller& caller) {
+  if (!caller.under_way()) caller.child = TRY(create()).release();
+  if (!enter(caller)) return Errno::blocked;
+  if (!caller.taking) {
+    caller.note = static_cast<u64>(copy_into(*caller.child, caller).error());
+    caller.taking = true;
+  }
+  if (!drop_everywhere(caller)) return Errno::blocked;
+  {
+    LockGuard guard{lock_};
+    copying_ = false;
+    settled_.wake_all();
+  }
+  const auto error = static_cast<Errno>(caller.note);
+  Ref<AddressSpace> child = Ref<AddressSpace>::adopt(std::exchange(caller.child, nullptr));
+  leave(caller);
+  if (error != Errno{}) return error;
+  return child;
+}
+
+}  // namespace corral::vm

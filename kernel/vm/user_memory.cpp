@@ -1,0 +1,92 @@
+// Kernel access to user memory: through the page table and the direct map, never through user addresses.
+// Context: a thread's step; the thread need not have the address space loaded. See address_space.h for why a resolved
+// page stays for the rest of the step.
+#include "lib/memory_functions.h"
+#include "memory/page_allocator.h"
+#include "vm/address_space.h"
+
+namespace corral::vm {
+
+namespace {
+
+constexpr u64 largest_preparation = 1u << 20;
+
+// What of [address, address + size) lies in the page of `address`.
+u64 within_page(VirtualAddress address, u64 size) {
+  const u64 left = page_size - address.value % page_size;
+  return size < left ? size : left;
+}
+
+}  // namespace
+
+// A core that looks at an address space which it has not loaded joins its active set, so that no page goes away before it
+// has answered; it leaves with the first request that it forget something.
+void AddressSpace::join_active() {
+  const CoreId core = this_core().id();
+  if (!active_.contains(core, Order::relaxed)) active_.add(core, Order::seq_cst);
+}
+
+Result<u8*> AddressSpace::resolve(Caller& caller, VirtualAddress address, Access access) {
+  if (address.value >= user_end) return Errno::efault;
+  join_active();
+  const VirtualAddress page = address.page();
+  for (;;) {
+    arch::Translation found;
+    if (table_.lookup(page, found) && permits(found.rights, access)) {
+      return arch::direct(found.frame) + address.value % page_size;
+    }
+    const Result<void> settled = settle_fault(caller, page, access, false);
+    if (!settled.ok()) return settled.error() == Errno::eio ? Errno::efault : settled.error();
+  }
+}
+
+Result<void> copy_in(AddressSpace& space, Caller& caller, void* to, VirtualAddress from, u64 size) {
+  auto* bytes = static_cast<u8*>(to);
+  while (size != 0) {
+    const u64 now = within_page(from, size);
+    memcpy(bytes, TRY(space.resolve(caller, from, Access::read)), now);
+    bytes += now;
+    from = from + now;
+    size -= now;
+  }
+  return {};
+}
+
+Result<void> copy_out(AddressSpace& space, Caller& caller, VirtualAddress to, const void* from, u64 size) {
+  const auto* bytes = static_cast<const u8*>(from);
+  while (size != 0) {
+    const u64 now = within_page(to, size);
+    memcpy(TRY(space.resolve(caller, to, Access::write)), bytes, now);
+    bytes += now;
+    to = to + now;
+    size -= now;
+  }
+  return {};
+}
+
+Result<void> prepare(AddressSpace& space, Caller& caller, VirtualAddress start, u64 size, Access access) {
+  if (size > largest_preparation) return Errno::einval;
+  while (size != 0) {
+    const u64 now = within_page(start, size);
+    (void)TRY(space.resolve(caller, start, access));
+    start = start + now;
+    size -= now;
+  }
+  return {};
+}
+
+Result<u64> copy_string_in(AddressSpace& space, Caller& caller, char* to, u64 size, VirtualAddress from) {
+  u64 length = 0;
+  while (length < size) {
+    const u64 now = within_page(from + length, size - length);
+    const u8* text = TRY(space.resolve(caller, from + length, Access::read));
+    for (u64 i = 0; i < now; ++i) {
+      to[length] = static_cast<char>(text[i]);
+      if (text[i] == 0) return length;
+      ++length;
+    }
+  }
+  return Errno::enametoolong;
+}
+
+}  // namespace corral::vm
