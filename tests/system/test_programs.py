@@ -1,5 +1,9 @@
 """Programs given on the command line: their output, their status, and the host's own files."""
 
+import os
+import pty
+import re
+import select
 import subprocess
 import tempfile
 import unittest
@@ -43,6 +47,33 @@ class Status(unittest.TestCase):
         text, end = guest.run_program(["echo", "a  b", "", 'say "x"', "it's"], cores=1)
         self.assertEqual(end.status, 0)
         self.assertIn("a  b  say \"x\" it's\n", text)
+
+
+class Terminal(unittest.TestCase):
+    """`./corral run` in a terminal, as it is used most."""
+
+    def test_a_shell_and_the_way_out(self) -> None:
+        child, terminal = pty.fork()
+        if child == 0:
+            os.execv(CORRAL, [CORRAL, "run", "--cores", "2", "--timeout", LIMIT])
+        self.addCleanup(os.close, terminal)
+        self.wait_for(terminal, rb"# (\x1b\[6n)?$")
+        os.write(terminal, b"echo 4$((1))2\n")
+        self.wait_for(terminal, rb"412\r\n")
+        os.write(terminal, b"\x01x")
+        self.wait_for(terminal, rb"never said", until_closed=True)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+
+    def wait_for(self, terminal: int, pattern: bytes, *, until_closed: bool = False) -> None:
+        said = b""
+        while not re.search(pattern, said):
+            ready, _, _ = select.select([terminal], [], [], float(LIMIT))
+            self.assertTrue(ready, f"waited in vain for {pattern!r}: {said[-2000:]!r}")
+            try:
+                said += os.read(terminal, 4096)
+            except OSError:  # how Linux says that the other side of a pseudo-terminal has gone
+                self.assertTrue(until_closed, f"ended before {pattern!r}: {said[-2000:]!r}")
+                return
 
 
 class Command(unittest.TestCase):
