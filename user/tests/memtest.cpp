@@ -445,7 +445,8 @@ void* write_victim(void*) {
 }
 
 void test_unmapping() {
-    // The same place is never mapped twice, so that a late writer can only fault.
+    // The same place is never mapped twice, so that a late writer can only fault: the victims in one reserved room,
+    // what comes after them in another.
     stop = false;
     pthread_t threads[readers];
     for (auto& thread : threads) {
@@ -453,6 +454,7 @@ void test_unmapping() {
     }
     constexpr size_t room = size_t{1} << 32;
     char* place = map(room, PROT_NONE, MAP_NORESERVE);
+    char* elsewhere = map(8 * page, PROT_NONE, MAP_NORESERVE);
     const int64_t end = check_now_ns() + 200000000 * check_effort;
     size_t used = 0;
     for (int round = 0; (check_now_ns() < end || round < 20) && used + 16 * page <= room; ++round, used += 16 * page) {
@@ -465,7 +467,7 @@ void test_unmapping() {
             check_spin(500);
         }
         CHECK_EQ(munmap(area, 8 * page), 0);
-        char* next = map(8 * page);
+        char* next = map(8 * page, read_write, MAP_FIXED, elsewhere);
         for (size_t offset = 0; offset < 8 * page; offset += page) {
             CHECK_EQ(*static_cast<volatile char*>(next + offset), 0);
         }
@@ -473,7 +475,7 @@ void test_unmapping() {
         for (size_t offset = 0; offset < 8 * page; offset += page) {
             CHECK_EQ(*static_cast<volatile char*>(next + offset), 0);
         }
-        CHECK_EQ(munmap(next, 8 * page), 0);
+        CHECK(map(8 * page, PROT_NONE, MAP_FIXED | MAP_NORESERVE, elsewhere) == elsewhere);
     }
     stop = true;
     for (const auto thread : threads) {
@@ -481,6 +483,7 @@ void test_unmapping() {
     }
     victim = nullptr;
     CHECK_EQ(munmap(place, room), 0);
+    CHECK_EQ(munmap(elsewhere, 8 * page), 0);
 }
 
 // Many threads fault, map and unmap in one address space at once.

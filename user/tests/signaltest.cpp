@@ -471,16 +471,12 @@ void test_faults() {
         asm volatile("mov (%1), %0" : "+a"(result) : "c"(0x4141000000000000));
         return result;
     });
-    // Floating point with its exceptions unmasked.
-    expect_fault(SIGFPE, FPE_FLTDIV, 4, [] {
+    // x87 with its exceptions unmasked: reported at the next waiting instruction. (SSE's are not tried, because not
+    // every emulator raises them.)
+    expect_fault(SIGFPE, FPE_FLTDIV, 1, [] {
         uint64_t result = 1;
-        const uint32_t unmasked = 0x1f80 & ~0x200u;
-        const double one = 1;
-        const double zero = 0;
-        asm volatile("ldmxcsr %1\n\tmovsd %2, %%xmm1\n\tmovsd %3, %%xmm2\n\tdivsd %%xmm2, %%xmm1"
-                     : "+a"(result) : "m"(unmasked), "m"(one), "m"(zero) : "xmm1", "xmm2");
-        const uint32_t normal = 0x1f80;
-        asm volatile("ldmxcsr %0" : : "m"(normal));
+        const uint16_t unmasked = 0x37f & ~4u;
+        asm volatile("fninit\n\tfldcw %1\n\tfld1\n\tfldz\n\tfdivrp\n\tfwait\n\tfninit" : "+a"(result) : "m"(unmasked));
         return result;
     });
     // Not mended: the default action ends the process, whether ignored or blocked.
