@@ -4,6 +4,8 @@
 
 #include "memory/heap.h"
 
+const std::nothrow_t std::nothrow{};
+
 namespace {
 
 void* allocate_aligned(std::size_t size, std::align_val_t alignment) noexcept {
