@@ -86,6 +86,10 @@ class AtomicCoreSet {
   [[nodiscard]] bool contains(CoreId core, Order order) const {
     return (words_[core.value / 64].load(order) & bit(core)) != 0;
   }
+  // Word by word: a reader at the same moment may see some words old and some new.
+  void assign(const CoreSet& set, Order order) {
+    for (u32 i = 0; i < CoreSet::words; ++i) words_[i].store(set.word(i), order);
+  }
   [[nodiscard]] CoreSet snapshot(Order order) const {
     CoreSet set;
     for (u32 i = 0; i < CoreSet::words; ++i) set.set_word(i, words_[i].load(order));

@@ -89,7 +89,9 @@ bool Executive::finish_step() {
   for (;;) {
     read_mail();
     Thread& thread = *current_;
-    if (thread.has_requests()) (void)thread.take_requests();  // it is awake; signals are looked at below
+    if (thread.has_requests()) {  // it is awake; signals are looked at below
+      if ((thread.take_requests() & static_cast<u32>(Request::placement)) != 0) thread.take_wishes(*core_.scheduler);
+    }
     if (thread.ended) {
       let_go_of_current();
       return false;
@@ -178,17 +180,21 @@ void Executive::load(Thread& thread) {
     thread.fp.restore();
     floating_point_owner_ = &thread;
   }
-  arch::set_user_tls(thread.tls);
-  if (loaded_second_base_ != thread.second_base) {
-    arch::set_user_gs(thread.second_base);
-    loaded_second_base_ = thread.second_base;
-  }
+  reload_bases();
   arch::set_entry_frame(thread.frame);
+}
+
+void Executive::reload_bases() {
+  arch::set_user_tls(current_->tls);
+  if (loaded_second_base_ != current_->second_base) {
+    arch::set_user_gs(current_->second_base);
+    loaded_second_base_ = current_->second_base;
+  }
 }
 
 void Executive::reload_space() {
   current_->space->activate();
-  arch::set_user_tls(current_->tls);
+  reload_bases();
 }
 
 void Executive::save_floating_point(Thread& thread) {
@@ -220,8 +226,12 @@ void Executive::look_at(Thread& thread) {
       thread.state() == ThreadState::sleeping) {
     thread.end_wait_early(WakeReason::woken);
   }
-  if ((bits & static_cast<u32>(Request::affinity)) != 0 && thread.state() == ThreadState::runnable &&
-      thread.entity.place == sched::SchedulingEntity::Place::queued && !thread.entity.allowed.contains(core_.id())) {
+  if ((bits & static_cast<u32>(Request::placement)) != 0) {
+    thread.take_wishes(*core_.scheduler);
+    if (thread.state() != ThreadState::runnable || thread.entity.place != sched::SchedulingEntity::Place::queued ||
+        thread.entity.allowed.contains(core_.id())) {
+      return;
+    }
     (void)core_.scheduler->remove(thread.entity);
     send_to(thread, scheduling().place(thread.entity, sched::PlacementReason::woken), sched::EnqueueReason::migrated);
   }

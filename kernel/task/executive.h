@@ -35,6 +35,8 @@ class Executive {
   void save_floating_point(Thread& thread);
   // The thread's FpState has been changed in memory: load it before user mode.
   void reload_floating_point(Thread& thread);
+  // current()'s segment bases were changed.
+  void reload_bases();
   // current()'s address space was replaced (exec): load the new one now.
   void reload_space();
 

@@ -108,12 +108,10 @@ Errno end_thread_step(Thread& thread) {
 }
 
 void Process::thread_ends(Thread& thread) {
-  const i64 run = thread.run_ns.load(Order::relaxed);
-  const u64 user = thread.user_cycles.load(Order::relaxed);
-  const u64 all = user + thread.system_cycles.load(Order::relaxed);
-  const i64 user_part = all == 0 ? 0 : static_cast<i64>(static_cast<__int128>(run) * user / all);
-  user_ns.fetch_add(user_part, Order::relaxed);
-  system_ns.fetch_add(run - user_part, Order::relaxed);
+  this_core().scheduler->update_running();
+  user_ns.fetch_add(thread.user_ns(), Order::relaxed);
+  system_ns.fetch_add(thread.system_ns(), Order::relaxed);
+  thread.times_counted.store(true, Order::release);
   bool last;
   {
     LockGuard guard{lock_};

@@ -4,6 +4,7 @@
 #include "core/core.h"
 #include "device/clock.h"
 #include "memory/heap.h"
+#include "task/exit.h"
 #include "task/process_table.h"
 #include "trace/panic.h"
 
@@ -106,6 +107,25 @@ void Process::end(i32 wait_status) {
     thread.request(Request::look_at_signals);
     thread.request(Request::resume);
   });
+}
+
+void Process::note_status(i32 wait_status) {
+  LockGuard guard{lock_};
+  if (!ending_.load(Order::relaxed) && running_threads_ == 1) exit_status = wait_status;
+}
+
+void Process::give_back_space() {
+  if (!borrows_space.load(Order::relaxed)) return;
+  LockGuard guard{process_table().lock};
+  borrows_space.store(false, Order::release);
+  if (parent != nullptr) parent->child_changed.wake_all();
+}
+
+void Process::abandon() {
+  if (resources) resources->release_all();
+  set_space({});
+  LockGuard guard{process_table().lock};
+  reap(*this);
 }
 
 Result<void> Process::become_alone(Thread& thread) {

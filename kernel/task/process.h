@@ -6,6 +6,7 @@
 #include "lib/ref.h"
 #include "lib/result.h"
 #include "sync/waiter.h"
+#include "task/alarm.h"
 #include "task/signals.h"
 #include "task/thread.h"
 #include "vm/address_space.h"
@@ -55,6 +56,12 @@ class Process final : public RefCounted<Process> {
 
   // Asks every thread except `except` to end; `status` is in wait4's form and counts if this is the first request.
   void end(i32 wait_status) EXCLUDES(lock_);
+  // The status if the process ends because its last thread calls exit.
+  void note_status(i32 wait_status) EXCLUDES(lock_);
+  // A process that has been created but whose first thread could not be made: undoes create().
+  void abandon();
+  // A vfork child no longer uses its parent's memory (it executed a program or ended): the parent goes on.
+  void give_back_space();
   // exec: asks all other threads to end. ok: `thread` is alone; blocked: run the step again; eagain: someone else ends the
   // process or executes a program already.
   Result<void> become_alone(Thread& thread) EXCLUDES(lock_);
@@ -79,6 +86,8 @@ class Process final : public RefCounted<Process> {
   VirtualAddress arguments_start{}, arguments_end{};  // for /proc/[pid]/cmdline; set by exec
   char executable[256] = {};        // path, for /proc/[pid]/exe
   Atomic<bool> borrows_space{false};  // a vfork child that has neither executed a program nor ended: its parent waits
+
+  Alarm alarm{*this};  // own lock
 
   // Times of threads that ended, and of children that were waited for (ns).
   Atomic<i64> user_ns{0}, system_ns{0}, children_user_ns{0}, children_system_ns{0};

@@ -24,6 +24,7 @@ char letter_of(ThreadState state) {
 
 Thread::Thread(Process& process, ThreadId id) : id_{id}, process_{&process}, timeout_{on_timeout} {
   process.retain();
+  wanted_cores_.assign(CoreSet::all(), Order::relaxed);
 }
 
 Thread::~Thread() {
@@ -43,6 +44,13 @@ Thread& Thread::of(sched::SchedulingEntity& entity) {
   return *reinterpret_cast<Thread*>(reinterpret_cast<u64>(&entity) - offset);
 }
 
+i64 Thread::user_ns() const {
+  const u64 user = user_cycles.load(Order::relaxed);
+  const u64 all = user + system_cycles.load(Order::relaxed);
+  if (all == 0) return 0;
+  return static_cast<i64>(static_cast<unsigned __int128>(run_ns()) * user / all);
+}
+
 void Thread::request(Request what) {
   Core& here = this_core();
   const u32 bits = static_cast<u32>(what);
@@ -59,6 +67,26 @@ void Thread::request(Request what) {
   request_letter_.message = {MessageType::thread, {reinterpret_cast<u64>(this), 0, 0}};
   request_letter_.urgent = true;
   here.outbox().send_to(cores::get(home()), request_letter_);
+}
+
+void Thread::change_affinity(const CoreSet& cores) {
+  wanted_cores_.assign(cores, Order::relaxed);
+  request(Request::placement);
+}
+
+void Thread::change_nice(i32 nice) {
+  wanted_nice_.store(nice, Order::relaxed);
+  request(Request::placement);
+}
+
+void Thread::inherit_wishes(const Thread& parent) {
+  wanted_cores_.assign(parent.affinity(), Order::relaxed);
+  wanted_nice_.store(parent.nice(), Order::relaxed);
+}
+
+void Thread::take_wishes(Scheduler& scheduler) {
+  if (const CoreSet cores = affinity(); !cores.empty()) entity.allowed = cores;
+  if (entity.nice != nice()) scheduler.set_nice(entity, nice());
 }
 
 void Thread::wake(WakeReason reason) {

@@ -11,6 +11,7 @@
 #include "arch/trap_frame.h"
 #include "arch/traps.h"
 #include "core/outbox.h"
+#include "core/remote_call.h"
 #include "core/timer_queue.h"
 #include "lib/atomic.h"
 #include "lib/ref.h"
@@ -33,7 +34,7 @@ enum class ThreadState : u8 { created, runnable, running, sleeping, stopped, ter
 enum class Request : u32 {
   wake = 1,          // its wait has ended
   look_at_signals = 2,  // a signal was added: end an interruptible wait, or deliver before the next return to user mode
-  affinity = 4,      // its set of allowed cores changed
+  placement = 4,     // its set of allowed cores or its nice value changed
   resume = 8,        // its process is no longer stopped
 };
 
@@ -84,6 +85,7 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   VirtualAddress clear_child_tid{};   // thread: CLONE_CHILD_CLEARTID
   VirtualAddress robust_list{};       // thread: set_robust_list
   ThreadSignals signals;              // see task/signals.h
+  RemoteCall remote_call{*this};      // thread: a question to another core
   futex::Operation futex{*this};      // see task/futex.h
   Errno call_interruption{};          // thread: restart code of a system call that a signal ended, else Errno{}
   bool end_wanted = false;            // thread: it called exit, or another thread's exec ends it
@@ -95,7 +97,11 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   // ---- times, in cycles, split at kernel entry and exit; written by the thread's core, read by any
   Atomic<u64> user_cycles{0};
   Atomic<u64> system_cycles{0};
-  Atomic<i64> run_ns{0};              // total time on a core
+  // run time divided as the cycles are. entity.run_time is the exact sum; read racily from other cores, which is harmless.
+  [[nodiscard]] i64 run_ns() const { return entity.run_time.ns; }
+  [[nodiscard]] i64 user_ns() const;
+  [[nodiscard]] i64 system_ns() const { return run_ns() - user_ns(); }
+  Atomic<bool> times_counted{false};  // they are in the process's sums: the thread has ended
   Atomic<u64> voluntary_switches{0};
   Atomic<u64> involuntary_switches{0};
   Atomic<u64> migrations{0};
@@ -109,6 +115,8 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   void end_wait_early(WakeReason reason);
   // The wait is over: forgets its time-out and place and notes why.
   void finish_wait();
+  // Makes wished affinity and nice value effective.
+  void take_wishes(Scheduler& scheduler);
   void set_state(ThreadState state) { state_.store(state, Order::relaxed); }
   void set_home(CoreId core) { home_.store(core, Order::release); }
   [[nodiscard]] u32 take_requests() { return requests_.fetch_and(message_on_its_way, Order::acq_rel) & ~message_on_its_way; }
@@ -117,6 +125,13 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   void message_arrived() { requests_.fetch_and(~message_on_its_way, Order::acq_rel); }
   [[nodiscard]] Letter& arrival_letter() { return arrival_; }
   [[nodiscard]] Letter& request_letter() { return request_letter_; }
+
+  // Affinity and nice value as wished, from any core; the home core makes them effective (entity).
+  void change_affinity(const CoreSet& cores);
+  [[nodiscard]] CoreSet affinity() const { return wanted_cores_.snapshot(Order::relaxed); }
+  void change_nice(i32 nice);
+  void inherit_wishes(const Thread& parent);  // before it runs
+  [[nodiscard]] i32 nice() const { return wanted_nice_.load(Order::relaxed); }
 
   char name[16] = {};  // thread writes, any reads (torn reads are harmless): comm
 
@@ -136,6 +151,9 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   WaitPlace* wait_place_ = nullptr;
   bool bare_wait_ = false;       // waits for time or signals only
   Letter arrival_;
+
+  AtomicCoreSet wanted_cores_;      // any
+  Atomic<i32> wanted_nice_{0};      // any
 
   // ---- own cache lines: read by wakers on other cores
   alignas(cache_line) Atomic<CoreId> home_{CoreId{0}};

@@ -6,6 +6,8 @@
 // it noted so. Errno::restart: a signal is pending; the call is restarted or ends with EINTR as Linux decides.
 #pragma once
 
+#include <span>
+
 #include "lib/result.h"
 #include "lib/types.h"
 #include "task/process.h"
@@ -42,7 +44,10 @@ struct Entry {
 };
 
 // Each file of calls offers its entries as one list; table.cpp makes the table of them.
-[[nodiscard]] std::span<const Entry> process_calls();
+[[nodiscard]] std::span<const Entry> process_calls();    // clone, fork, exit …
+[[nodiscard]] std::span<const Entry> exec_calls();
+[[nodiscard]] std::span<const Entry> wait_calls();       // wait4, waitid
+[[nodiscard]] std::span<const Entry> identity_calls();   // getpid, getuid, process groups …
 [[nodiscard]] std::span<const Entry> signal_calls();
 [[nodiscard]] std::span<const Entry> memory_calls();
 [[nodiscard]] std::span<const Entry> time_calls();

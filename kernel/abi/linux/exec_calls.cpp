@@ -1,0 +1,182 @@
+// execve, execveat: replaces the program of the calling process. Everything that can fail is done before the old program is
+// given up; the new address space is complete by then.
+#include "abi/linux/call.h"
+#include "core/core.h"
+#include "fs/executable.h"
+#include "lib/memory_functions.h"
+#include "memory/heap.h"
+#include "task/executive.h"
+#include "task/exit.h"
+#include "task/program.h"
+
+namespace corral::abi {
+
+namespace {
+
+constexpr u64 longest_path = 4096;
+constexpr i32 at_fdcwd = -100;
+constexpr u32 deepest_script = 4;
+constexpr size_t script_line = 256;  // what Linux reads of a first line (BINPRM_BUF_SIZE)
+
+// A buffer that goes with its scope.
+class Text {
+ public:
+  Text() = default;
+  ~Text() { memory::release(data_); }
+  Text(const Text&) = delete;
+  Text& operator=(const Text&) = delete;
+  Result<void> allocate(u64 size) {
+    data_ = static_cast<char*>(memory::allocate(size));
+    if (data_ == nullptr) return Errno::enomem;
+    return {};
+  }
+  [[nodiscard]] char* data() { return data_; }
+
+ private:
+  char* data_ = nullptr;
+};
+
+// Takes in the strings of a null-terminated array of pointers. A null array is empty.
+Result<void> take_strings(Call& call, VirtualAddress array, ArgumentBlock& block) {
+  if (array.value == 0) return {};
+  for (u64 i = 0;; ++i) {
+    const u64 string = TRY(call.read<u64>(array + i * 8));
+    if (string == 0) return {};
+    if (i == ArgumentBlock::max_strings || block.room() == 0) return Errno::e2big;
+    Result<u64> length = vm::copy_string_in(call.space, call.thread.caller, block.tail(), block.room(), {string});
+    if (!length) return length.error() == Errno::enametoolong ? Errno::e2big : length.error();
+    block.commit(length.value());
+  }
+}
+
+// "#!interpreter [argument]" in the first line. False: not a script.
+bool parse_script(std::string_view line, std::string_view& interpreter, std::string_view& argument) {
+  if (!line.starts_with("#!")) return false;
+  line = line.substr(2);
+  if (const size_t end = line.find('\n'); end != std::string_view::npos) line = {line.data(), end};
+  const auto trim = [](std::string_view s) {
+    while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
+    while (!s.empty() && (s.back() == ' ' || s.back() == '\t' || s.back() == '\r')) s.remove_suffix(1);
+    return s;
+  };
+  line = trim(line);
+  const size_t gap = line.find_first_of(" \t");
+  interpreter = gap == std::string_view::npos ? line : std::string_view{line.data(), gap};
+  argument = gap == std::string_view::npos ? std::string_view{} : trim({line.data() + gap, line.size() - gap});
+  return !interpreter.empty();
+}
+
+std::string_view base_name(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? path : std::string_view{path.data() + slash + 1, path.size() - slash - 1};
+}
+
+void set_name(char (&name)[16], std::string_view text) {
+  const size_t length = text.size() < sizeof name - 1 ? text.size() : sizeof name - 1;
+  memset(name, 0, sizeof name);
+  memcpy(name, text.data(), length);
+}
+
+// From here on there is no way back.
+void commit(Call& call, LoadedProgram& program, std::string_view name, fs::Inode& file) {
+  Thread& thread = call.thread;
+  Process& process = call.process;
+  process.adopt_leader_id(thread);
+  process.resources->before_exec();
+  thread.space = program.space.get();
+  process.set_space(std::move(program.space));
+  process.arguments_start = program.arguments_start;
+  process.arguments_end = program.arguments_end;
+  {
+    LockGuard guard{process.lock()};
+    for (SignalAction& action : process.actions) {
+      if (action.handler > 1) action = {};
+    }
+  }
+  thread.signals.alternate_stack_size = 0;
+  thread.signals.restore_blocked = false;
+  thread.clear_child_tid = {};
+  thread.robust_list = {};
+  thread.tls = 0;
+  thread.second_base = 0;
+  thread.frame.start_user(program.entry, program.stack_pointer);
+  set_name(thread.name, name);
+  set_name(process.name, name);
+  Result<std::string_view> full = fs::name_of(file, {process.executable, sizeof process.executable - 1});
+  process.executable[full ? full.value().size() : 0] = '\0';
+  Executive& executive = *this_core().executive;
+  thread.fp.reset();
+  executive.reload_floating_point(thread);
+  executive.reload_space();
+  process.give_back_space();
+}
+
+Result<i64> execute(Call& call, i32 directory, VirtualAddress path_at, VirtualAddress arguments_at,
+                    VirtualAddress environment_at, u32 flags) {
+  Text path_text;
+  TRY(path_text.allocate(longest_path));
+  const u64 length = TRY(vm::copy_string_in(call.space, call.thread.caller, path_text.data(), longest_path, path_at));
+  std::string_view path{path_text.data(), length};
+  const std::string_view name = base_name(path);
+
+  ArgumentBlock arguments;
+  TRY(arguments.allocate());
+  TRY(take_strings(call, arguments_at, arguments));
+  arguments.end_arguments();
+  TRY(take_strings(call, environment_at, arguments));
+  if (arguments.argument_count() == 0) TRY(arguments.replace_first(path, {}, {}));
+
+  Ref<fs::Inode> file = TRY(fs::open_executable(call.thread, directory, path, flags));
+  char line[script_line];
+  Text interpreter_text;
+  std::string_view script = path;
+  for (u32 depth = 0;; ++depth) {
+    fs::ExecutableSource source{file};
+    const u64 got = TRY(source.read_at(0, {reinterpret_cast<u8*>(line), sizeof line}));
+    std::string_view interpreter;
+    std::string_view argument;
+    if (!parse_script({line, got}, interpreter, argument)) break;
+    if (depth == deepest_script) return Errno::eloop;
+    TRY(arguments.replace_first(interpreter, argument, script));
+    if (interpreter_text.data() == nullptr) TRY(interpreter_text.allocate(script_line));
+    memcpy(interpreter_text.data(), interpreter.data(), interpreter.size());
+    script = {interpreter_text.data(), interpreter.size()};
+    file = TRY(fs::open_executable(call.thread, at_fdcwd, script));
+  }
+
+  fs::ExecutableSource source{file};
+  const elf::Image image = TRY(read_image(source));
+  Ref<fs::Inode> loader_file;
+  if (image.interpreter_size != 0) {
+    Text loader_path;
+    TRY(loader_path.allocate(image.interpreter_size));
+    const u64 got = TRY(source.read_at(image.interpreter_offset, {reinterpret_cast<u8*>(loader_path.data()), image.interpreter_size}));
+    if (got != image.interpreter_size || loader_path.data()[got - 1] != '\0') return Errno::enoexec;
+    loader_file = TRY(fs::open_executable(call.thread, at_fdcwd, {loader_path.data(), got - 1}));
+  }
+
+  TRY(call.process.become_alone(call.thread));
+  fs::ExecutableSource loader_source{loader_file};
+  LoadedProgram program =
+      TRY(load_program(call.thread.caller, source, image, loader_file ? &loader_source : nullptr, arguments, path));
+  commit(call, program, name, *file);
+  return 0;
+}
+
+Result<i64> sys_execve(Call& call) {
+  return execute(call, at_fdcwd, call.address(0), call.address(1), call.address(2), 0);
+}
+
+Result<i64> sys_execveat(Call& call) {
+  return execute(call, call.number(0), call.address(1), call.address(2), call.address(3), static_cast<u32>(call.argument[4]));
+}
+
+constexpr Entry entries[] = {{59, "execve", sys_execve}, {322, "execveat", sys_execveat}};
+
+}  // namespace
+
+std::span<const Entry> exec_calls() {
+  return entries;
+}
+
+}  // namespace corral::abi

@@ -1,0 +1,235 @@
+// clone, clone3, fork, vfork, exit, exit_group, set_tid_address, set_robust_list. Source: Linux clone(2).
+#include "abi/linux/call.h"
+#include "core/core.h"
+#include "lib/memory_functions.h"
+#include "task/executive.h"
+
+namespace corral::abi {
+
+namespace {
+
+enum CloneFlag : u64 {
+  clone_vm = 0x100, clone_fs = 0x200, clone_files = 0x400, clone_sighand = 0x800, clone_pidfd = 0x1000,
+  clone_vfork = 0x4000, clone_parent = 0x8000, clone_thread = 0x1'0000, clone_settls = 0x8'0000,
+  clone_parent_settid = 0x10'0000, clone_child_cleartid = 0x20'0000, clone_child_settid = 0x100'0000,
+  clone_new_any = 0x7e02'0000, clone_clear_sighand = 0x1'0000'0000,
+};
+
+struct CloneRequest {
+  u64 flags = 0;
+  u64 stack = 0;  // top; 0: the caller's
+  u64 parent_tid = 0;
+  u64 child_tid = 0;
+  u64 tls = 0;
+  i32 exit_signal = 0;
+};
+
+enum Phase : u32 { start = 0, waiting_for_vfork_child = 1 };
+
+Result<void> check(const CloneRequest& r) {
+  if ((r.flags & clone_thread) != 0 && (r.flags & clone_sighand) == 0) return Errno::einval;
+  if ((r.flags & clone_sighand) != 0 && (r.flags & clone_vm) == 0) return Errno::einval;
+  if ((r.flags & clone_sighand) != 0 && (r.flags & clone_clear_sighand) != 0) return Errno::einval;
+  if ((r.flags & (clone_new_any | clone_pidfd)) != 0) return Errno::einval;
+  // Files and directories belong to the process: a thread that would not share them is refused.
+  if ((r.flags & clone_thread) != 0 && (r.flags & (clone_files | clone_fs)) != (clone_files | clone_fs)) return Errno::einval;
+  if ((r.flags & clone_settls) != 0 && r.tls >= arch::user_space_end) return Errno::eperm;
+  if (r.exit_signal < 0 || r.exit_signal > signal_count) return Errno::einval;
+  return {};
+}
+
+// The new thread continues where the caller is, with its own stack and result 0.
+void copy_context(Thread& child, Thread& parent, const CloneRequest& r) {
+  child.frame = parent.frame;
+  child.frame.set_result(0);
+  if (r.stack != 0) child.frame.set_stack_pointer({r.stack});
+  child.tls = (r.flags & clone_settls) != 0 ? r.tls : parent.tls;
+  child.second_base = parent.second_base;
+  this_core().executive->save_floating_point(parent);
+  child.fp.copy_from(parent.fp);
+  child.signals.blocked = parent.signals.blocked;
+  if ((r.flags & clone_child_cleartid) != 0) child.clear_child_tid = {r.child_tid};
+  memcpy(child.name, parent.name, sizeof child.name);
+  child.inherit_wishes(parent);
+  child.entity.allowed = parent.entity.allowed;
+  child.entity.nice = parent.entity.nice;
+  child.entity.weight = parent.entity.weight;
+  child.entity.last_core = this_core().id();
+}
+
+Result<Ref<Process>> make_process(Call& call, const CloneRequest& r, Ref<vm::AddressSpace> space) {
+  Process& parent = call.process;
+  Ref<ProcessResources> resources =
+      (r.flags & clone_files) != 0 ? parent.resources : TRY(parent.resources->duplicate());
+  Ref<Process> child = TRY(Process::create(&parent));
+  child->resources = std::move(resources);
+  child->set_space(std::move(space));
+  child->exit_signal = r.exit_signal;
+  child->group.store(parent.group.load(Order::relaxed), Order::relaxed);
+  child->session.store(parent.session.load(Order::relaxed), Order::relaxed);
+  child->limits = parent.limits;
+  child->arguments_start = parent.arguments_start;
+  child->arguments_end = parent.arguments_end;
+  memcpy(child->name, parent.name, sizeof child->name);
+  memcpy(child->executable, parent.executable, sizeof child->executable);
+  SignalAction actions[signal_count + 1];
+  {
+    LockGuard guard{parent.lock()};
+    memcpy(actions, parent.actions, sizeof actions);
+  }
+  LockGuard guard{child->lock()};
+  for (int i = 1; i <= signal_count; ++i) {
+    if ((r.flags & clone_clear_sighand) != 0 && actions[i].handler > 1) actions[i] = {};
+    child->actions[i] = actions[i];
+  }
+  return child;
+}
+
+Result<i64> clone(Call& call, const CloneRequest& r) {
+  Thread& caller = call.thread;
+  if (caller.step.phase == waiting_for_vfork_child) {
+    Process* child = reinterpret_cast<Process*>(caller.step.word[0]);
+    LockGuard guard{processes::lock()};
+    if (child->borrows_space.load(Order::acquire)) return call.process.child_changed.wait_uninterruptible(caller);
+    const i32 id = child->id().value;
+    child->drop();
+    return id;
+  }
+  TRY(check(r));
+  // Everything that may wait comes before anything is made.
+  if ((r.flags & clone_parent_settid) != 0) {
+    TRY(vm::prepare(call.space, caller.caller, {r.parent_tid}, sizeof(i32), vm::Access::write));
+  }
+  if ((r.flags & (clone_child_settid | clone_vm)) == (clone_child_settid | clone_vm)) {
+    TRY(vm::prepare(call.space, caller.caller, {r.child_tid}, sizeof(i32), vm::Access::write));
+  }
+
+  const bool new_process = (r.flags & clone_thread) == 0;
+  Ref<Process> process = Ref<Process>::share(call.process);
+  if (new_process) {
+    if (processes::thread_count() >= call.process.limits.processes) return Errno::eagain;
+    Ref<vm::AddressSpace> space =
+        (r.flags & clone_vm) != 0 ? call.process.space() : TRY(call.space.fork(caller.caller));
+    process = TRY(make_process(call, r, std::move(space)));
+  }
+  Result<Ref<Thread>> made = process->add_thread();
+  if (!made) {
+    if (new_process) process->abandon();
+    return made.error();
+  }
+  Ref<Thread> thread = made.take();
+  copy_context(*thread, caller, r);
+  const i32 id = thread->id().value;
+  if ((r.flags & clone_parent_settid) != 0) TRY(call.write({r.parent_tid}, id));
+  if ((r.flags & clone_child_settid) != 0) {
+    // In the child's memory; a fresh copy is written through its own space, where nobody runs yet.
+    (void)vm::write_user<i32>(*thread->space, caller.caller, {r.child_tid}, id);
+  }
+  if ((r.flags & clone_vfork) != 0) {
+    process->borrows_space.store(true, Order::release);
+    process->retain();
+    caller.step.word[0] = reinterpret_cast<u64>(process.get());
+    caller.step.phase = waiting_for_vfork_child;
+  }
+  this_core().executive->start(*thread);
+  if ((r.flags & clone_vfork) != 0) return clone(call, r);
+  return id;
+}
+
+Result<i64> sys_clone(Call& call) {
+  CloneRequest r;
+  r.flags = call.argument[0] & ~u64{0xff};
+  r.exit_signal = static_cast<i32>(call.argument[0] & 0xff);
+  r.stack = call.argument[1];
+  r.parent_tid = call.argument[2];
+  r.child_tid = call.argument[3];
+  r.tls = call.argument[4];
+  return clone(call, r);
+}
+
+Result<i64> sys_clone3(Call& call) {
+  struct Arguments {  // struct clone_args
+    u64 flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid, set_tid_size, cgroup;
+  };
+  constexpr u64 smallest = 64;
+  const u64 size = call.argument[1];
+  if (size > page_size) return Errno::e2big;
+  if (size < smallest) return Errno::einval;
+  Arguments a{};
+  TRY(vm::copy_in(call.space, call.thread.caller, &a, call.address(0), size < sizeof a ? size : sizeof a));
+  if (a.set_tid != 0 || a.set_tid_size != 0 || a.cgroup != 0) return Errno::einval;
+  if ((a.flags & 0xff) != 0 || a.exit_signal > signal_count) return Errno::einval;
+  if ((a.stack == 0) != (a.stack_size == 0)) return Errno::einval;
+  CloneRequest r;
+  r.flags = a.flags;
+  r.exit_signal = static_cast<i32>(a.exit_signal);
+  r.stack = a.stack == 0 ? 0 : a.stack + a.stack_size;
+  r.parent_tid = a.parent_tid;
+  r.child_tid = a.child_tid;
+  r.tls = a.tls;
+  return clone(call, r);
+}
+
+Result<i64> sys_fork(Call& call) {
+  CloneRequest r;
+  r.exit_signal = sigchld;
+  return clone(call, r);
+}
+
+Result<i64> sys_vfork(Call& call) {
+  CloneRequest r;
+  r.flags = clone_vm | clone_vfork;
+  r.exit_signal = sigchld;
+  return clone(call, r);
+}
+
+Result<i64> sys_exit(Call& call) {
+  call.thread.end_wanted = true;
+  call.process.note_status((call.number(0) & 0xff) << 8);
+  return 0;
+}
+
+Result<i64> sys_exit_group(Call& call) {
+  call.process.end((call.number(0) & 0xff) << 8);
+  return 0;
+}
+
+Result<i64> sys_set_tid_address(Call& call) {
+  call.thread.clear_child_tid = call.address(0);
+  return call.thread.id().value;
+}
+
+Result<i64> sys_set_robust_list(Call& call) {
+  constexpr u64 head_size = 24;
+  if (call.argument[1] != head_size) return Errno::einval;
+  call.thread.robust_list = call.address(0);
+  return 0;
+}
+
+Result<i64> sys_get_robust_list(Call& call) {
+  constexpr u64 head_size = 24;
+  if (call.number(0) != 0 && call.number(0) != call.thread.id().value) return Errno::eperm;
+  TRY(call.write(call.address(1), call.thread.robust_list.value));
+  TRY(call.write(call.address(2), head_size));
+  return 0;
+}
+
+constexpr Entry entries[] = {
+    {56, "clone", sys_clone},
+    {57, "fork", sys_fork},
+    {58, "vfork", sys_vfork},
+    {60, "exit", sys_exit},
+    {218, "set_tid_address", sys_set_tid_address},
+    {231, "exit_group", sys_exit_group},
+    {273, "set_robust_list", sys_set_robust_list},
+    {274, "get_robust_list", sys_get_robust_list},
+    {435, "clone3", sys_clone3},
+};
+
+}  // namespace
+
+std::span<const Entry> process_calls() {
+  return entries;
+}
+
+}  // namespace corral::abi

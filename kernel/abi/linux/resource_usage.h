@@ -1,0 +1,33 @@
+// Times and counts of threads and processes in the forms of getrusage(2), wait4(2) and times(2).
+#pragma once
+
+#include "task/process.h"
+
+namespace corral::abi {
+
+struct TimeValue {  // struct timeval
+  i64 seconds, microseconds;
+};
+
+struct ResourceUsage {  // struct rusage
+  TimeValue user, system;
+  i64 largest_resident_kib;
+  i64 unused_1[3];
+  i64 minor_faults, major_faults;
+  i64 unused_2[5];
+  i64 voluntary_switches, involuntary_switches;
+};
+static_assert(sizeof(ResourceUsage) == 144);
+
+struct Times {
+  i64 user_ns = 0, system_ns = 0;
+};
+[[nodiscard]] Times times_of(const Thread& thread);
+[[nodiscard]] Times times_of(Process& process);           // living threads and those that ended
+[[nodiscard]] Times times_of_children(const Process& process);
+[[nodiscard]] ResourceUsage usage_of(const Times& times);
+[[nodiscard]] ResourceUsage usage_of_ended(Process& process);
+// The child's times, and its children's, count for the parent from now on.
+void add_children_times(Process& parent, Process& child);
+
+}  // namespace corral::abi

@@ -1,0 +1,230 @@
+// The rest: names of the system, limits, random numbers, processor state of a thread, the log, the end of the machine.
+#include "abi/linux/call.h"
+#include "arch/tls.h"
+#include "core/core.h"
+#include "device/clock.h"
+#include "device/machine.h"
+#include "lib/memory_functions.h"
+#include "memory/heap.h"
+#include "memory/page_allocator.h"
+#include "sched/engine/random_source.h"
+#include "task/executive.h"
+#include "task/process_table.h"
+#include "trace/log.h"
+
+namespace corral::abi {
+
+namespace {
+
+struct UtsName {
+  char system[65], node[65], release[65], version[65], machine[65], domain[65];
+};
+
+void put(char (&field)[65], std::string_view text) {
+  const size_t length = text.size() < 64 ? text.size() : 64;
+  memcpy(field, text.data(), length);
+}
+
+// Programs look at the release to choose what they use; the interface is Linux's of that version as far as it goes.
+Result<i64> sys_uname(Call& call) {
+  UtsName name{};
+  put(name.system, "Linux");
+  put(name.node, "corral");
+  put(name.release, "6.1.0-corral");
+  put(name.version, "#1 SMP Corral");
+  put(name.machine, "x86_64");
+  put(name.domain, "(none)");
+  TRY(call.write(call.address(0), name));
+  return 0;
+}
+
+Result<i64> sys_sysinfo(Call& call) {
+  struct Info {
+    i64 uptime;
+    u64 loads[3], total_ram, free_ram, shared_ram, buffer_ram, total_swap, free_swap;
+    u16 processes, padding;
+    u32 padding_2;
+    u64 total_high, free_high;
+    u32 unit;
+    char rest[4];
+  } info{};
+  const memory::PageStatistics pages = memory::page_statistics();
+  info.uptime = clock::now().ns / 1'000'000'000;
+  info.total_ram = pages.total * page_size;
+  info.free_ram = (pages.free_global + pages.free_local) * page_size;
+  info.processes = static_cast<u16>(processes::thread_count());
+  info.unit = 1;
+  TRY(call.write(call.address(0), info));
+  return 0;
+}
+
+Result<i64> sys_getrandom(Call& call) {
+  constexpr u32 known_flags = 7;
+  if ((call.argument[2] & ~u64{known_flags}) != 0) return Errno::einval;
+  u64 size = call.argument[1];
+  constexpr u64 most = 65536;
+  if (size > most) size = most;
+  VirtualAddress to = call.address(0);
+  TRY(vm::prepare(call.space, call.thread.caller, to, size, vm::Access::write));
+  u64 words[32];
+  for (u64 done = 0; done < size;) {
+    for (u64& word : words) word = sched::random_source::next();
+    const u64 piece = size - done < sizeof words ? size - done : sizeof words;
+    TRY(vm::copy_out(call.space, call.thread.caller, to + done, words, piece));
+    done += piece;
+  }
+  return static_cast<i64>(size);
+}
+
+Result<i64> sys_arch_prctl(Call& call) {
+  enum : u64 { set_gs = 0x1001, set_fs = 0x1002, get_fs = 0x1003, get_gs = 0x1004 };
+  Thread& thread = call.thread;
+  const u64 value = call.argument[1];
+  switch (call.argument[0]) {
+    case set_fs:
+      if (!arch::valid_user_base(value)) return Errno::eperm;
+      thread.tls = value;
+      this_core().executive->reload_bases();
+      return 0;
+    case set_gs:
+      if (!arch::valid_user_base(value)) return Errno::eperm;
+      thread.second_base = value;
+      this_core().executive->reload_bases();
+      return 0;
+    case get_fs: TRY(call.write(call.address(1), thread.tls)); return 0;
+    case get_gs: TRY(call.write(call.address(1), thread.second_base)); return 0;
+    default: return Errno::einval;
+  }
+}
+
+Result<i64> sys_prctl(Call& call) {
+  enum : i32 {
+    set_parent_death_signal = 1, get_parent_death_signal = 2, get_dumpable = 3, set_dumpable = 4, set_name = 15,
+    get_name = 16, set_timer_slack = 29, get_timer_slack = 30, set_no_new_privileges = 38, get_no_new_privileges = 39,
+  };
+  Thread& thread = call.thread;
+  switch (call.number(0)) {
+    case set_name: {
+      char name[16] = {};
+      const Result<u64> length = vm::copy_string_in(call.space, thread.caller, name, sizeof name, call.address(1));
+      if (!length && length.error() != Errno::enametoolong) return length.error();
+      name[15] = '\0';
+      memcpy(thread.name, name, sizeof name);
+      return 0;
+    }
+    case get_name: TRY(vm::copy_out(call.space, thread.caller, call.address(1), thread.name, sizeof thread.name)); return 0;
+    case get_dumpable: return 1;
+    case set_dumpable: return call.argument[1] <= 1 ? Result<i64>{0} : Result<i64>{Errno::einval};
+    case get_timer_slack: return 50'000;
+    case set_timer_slack: return 0;
+    case get_no_new_privileges: return 0;
+    default: return Errno::einval;
+  }
+}
+
+struct Limit {
+  u64 soft, hard;
+};
+
+Result<i64> limits(Call& call, Process& process, u32 resource, VirtualAddress new_at, VirtualAddress old_at) {
+  enum : u32 { stack = 3, processes_limit = 6, open_files = 7, address_space = 9, resource_count = 16 };
+  if (resource >= resource_count) return Errno::einval;
+  constexpr u64 unlimited = ~u64{0};
+  u64* kept = nullptr;
+  switch (resource) {
+    case stack: kept = &process.limits.stack; break;
+    case processes_limit: kept = &process.limits.processes; break;
+    case open_files: kept = &process.limits.open_files; break;
+    case address_space: kept = &process.limits.address_space; break;
+    default: break;
+  }
+  Limit wanted{};
+  if (new_at.value != 0) {
+    wanted = TRY(call.read<Limit>(new_at));
+    if (wanted.soft > wanted.hard) return Errno::einval;
+    if (kept == nullptr && (wanted.soft != unlimited)) return Errno::eperm;  // not enforced, so not pretended
+  }
+  if (old_at.value != 0) TRY(call.write(old_at, Limit{kept != nullptr ? *kept : unlimited, unlimited}));
+  if (new_at.value != 0 && kept != nullptr) {
+    *kept = wanted.soft;
+    if (resource == address_space) {
+      if (const Ref<vm::AddressSpace> space = process.space()) space->set_limit(wanted.soft);
+    }
+  }
+  return 0;
+}
+
+Result<i64> sys_prlimit64(Call& call) {
+  Ref<Process> process = Ref<Process>::share(call.process);
+  if (call.number(0) != 0) {
+    process = processes::find({call.number(0)});
+    if (!process) return Errno::esrch;
+  }
+  return limits(call, *process, static_cast<u32>(call.argument[1]), call.address(2), call.address(3));
+}
+Result<i64> sys_getrlimit(Call& call) {
+  return limits(call, call.process, static_cast<u32>(call.argument[0]), {}, call.address(1));
+}
+Result<i64> sys_setrlimit(Call& call) {
+  return limits(call, call.process, static_cast<u32>(call.argument[0]), call.address(1), {});
+}
+
+Result<i64> sys_syslog(Call& call) {
+  enum : i32 { read_all = 3, read_and_clear = 4, size_unread = 9, size_buffer = 10 };
+  constexpr u64 ring = 65536;
+  switch (call.number(0)) {
+    case size_unread: return 0;
+    case size_buffer: return ring;
+    case read_all:
+    case read_and_clear: {
+      if (call.number(2) < 0) return Errno::einval;
+      const u64 room = call.argument[2] < ring ? call.argument[2] : ring;
+      TRY(vm::prepare(call.space, call.thread.caller, call.address(1), room, vm::Access::write));
+      auto* text = static_cast<char*>(memory::allocate(ring));
+      if (text == nullptr) return Errno::enomem;
+      const u64 length = log::copy_ring(text, ring);
+      const u64 shown = length < room ? length : room;
+      Result<void> out = vm::copy_out(call.space, call.thread.caller, call.address(1), text + (length - shown), shown);
+      memory::release(text);
+      TRY(std::move(out));
+      return static_cast<i64>(shown);
+    }
+    default: return 0;
+  }
+}
+
+Result<i64> sys_reboot(Call& call) {
+  constexpr u32 magic_1 = 0xfee1dead;
+  enum : u32 { restart = 0x01234567, halt = 0xcdef0123, power_off = 0x4321fedc, cad_on = 0x89abcdef, cad_off = 0 };
+  if (static_cast<u32>(call.argument[0]) != magic_1) return Errno::einval;
+  switch (static_cast<u32>(call.argument[2])) {
+    case restart: machine::reboot();
+    case halt:
+    case power_off: machine::power_off(0);
+    case cad_on:
+    case cad_off: return 0;
+    default: return Errno::einval;
+  }
+}
+
+Result<i64> sys_membarrier(Call&) { return Errno::enosys; }  // as a Linux kernel without it
+Result<i64> sys_rseq(Call&) { return Errno::enosys; }        // likewise
+Result<i64> sys_personality(Call& call) {
+  return call.argument[0] == 0xffff'ffff || call.argument[0] == 0 ? Result<i64>{0} : Result<i64>{Errno::einval};
+}
+
+constexpr Entry entries[] = {
+    {63, "uname", sys_uname},           {97, "getrlimit", sys_getrlimit},   {99, "sysinfo", sys_sysinfo},
+    {103, "syslog", sys_syslog},        {135, "personality", sys_personality}, {157, "prctl", sys_prctl},
+    {158, "arch_prctl", sys_arch_prctl}, {160, "setrlimit", sys_setrlimit}, {169, "reboot", sys_reboot},
+    {302, "prlimit64", sys_prlimit64},  {318, "getrandom", sys_getrandom},  {324, "membarrier", sys_membarrier},
+    {334, "rseq", sys_rseq},
+};
+
+}  // namespace
+
+std::span<const Entry> system_calls() {
+  return entries;
+}
+
+}  // namespace corral::abi

@@ -1,0 +1,75 @@
+// The table of Linux system calls (x86-64 numbers) and the step that runs them. Unknown calls answer ENOSYS and are named in
+// the log once each.
+#include "abi/linux/table.h"
+
+#include "abi/corral/calls.h"
+#include "lib/atomic.h"
+#include "task/executive.h"
+#include "trace/log.h"
+
+namespace corral::abi {
+
+namespace {
+
+constexpr u32 linux_calls = 512;
+
+constinit Handler handlers[linux_calls] = {};
+constinit Atomic<u64> reported[linux_calls / 64] = {};
+
+void add(std::span<const Entry> entries) {
+  for (const Entry& entry : entries) handlers[entry.number] = entry.handler;
+}
+
+Result<i64> unknown(u64 number, const Thread& thread) {
+  if (number < linux_calls) {
+    const u64 bit = u64{1} << (number % 64);
+    if ((reported[number / 64].fetch_or(bit, Order::relaxed) & bit) == 0) {
+      log::notice("system call {} is not known (first used by {})", number, static_cast<const char*>(thread.name));
+    }
+  }
+  return Errno::enosys;
+}
+
+Errno run_system_call(Thread& thread) {
+  arch::TrapFrame& frame = thread.frame;
+  const u64 number = frame.system_call_number();
+  Call call{thread, thread.process(), *thread.space,
+            {frame.argument(0), frame.argument(1), frame.argument(2), frame.argument(3), frame.argument(4), frame.argument(5)}};
+  Handler handler = nullptr;
+  if (number < linux_calls) {
+    handler = handlers[number];
+  } else if (number >= own_calls_first) {
+    handler = own_call(number);
+  }
+  const Result<i64> result = handler != nullptr ? handler(call) : unknown(number, thread);
+  if (result) {
+    frame.set_result(result.value());
+    return Errno{};
+  }
+  switch (result.error()) {
+    case Errno::blocked: return Errno::blocked;
+    case Errno::restart:
+    case Errno::restart_without_handler: thread.call_interruption = result.error(); return Errno{};
+    default: frame.set_result(-static_cast<i64>(result.error())); return Errno{};
+  }
+}
+
+}  // namespace
+
+void initialise_system_calls() {
+  add(process_calls());
+  add(exec_calls());
+  add(wait_calls());
+  add(identity_calls());
+  add(signal_calls());
+  add(memory_calls());
+  add(time_calls());
+  add(futex_calls());
+  add(scheduling_calls());
+  add(system_calls());
+  add(file_calls());
+  add(path_calls());
+  set_system_call_step(run_system_call);
+}
+
+}  // namespace corral::abi
