@@ -36,7 +36,7 @@ class CompletelyFair final : public SchedulingAlgorithm {
       }
       case EnqueueReason::yielded: {
         // Behind all that wait, but by no more than one round: who yields in a loop must not fall back for ever.
-        const SchedulingEntity* last = last_waiting();
+        const SchedulingEntity* last = tree_.last();
         if (last != nullptr) {
           const i64 goal = least_of(last->virtual_runtime - minimum_, tree_.first()->virtual_runtime - minimum_ + latency_);
           if (goal > lag) lag = goal;
@@ -92,14 +92,7 @@ class CompletelyFair final : public SchedulingAlgorithm {
 
   u32 waiting() const override { return waiting_; }
 
-  SchedulingEntity* last_waiting() override {
-    SchedulingEntity* last = nullptr;
-    static_cast<void>(tree_.first_where([&last](SchedulingEntity& entity) {  // always to the right
-      last = &entity;
-      return false;
-    }));
-    return last;
-  }
+  SchedulingEntity* last_waiting() override { return tree_.last(); }
 
  private:
   struct Sooner {

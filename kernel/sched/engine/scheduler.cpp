@@ -93,14 +93,11 @@ bool Scheduler::remove(SchedulingEntity& waiting) { return queue_.remove(waiting
 void Scheduler::on_timer() {
   const Instant now = clock::now();
   look(now);
-  slice_end_ = never;  // whatever was armed has fired: arm again in any case
   const Instant until = queue_.review(now);
-  if (until <= now) {
-    reschedule_wanted_ = true;
-  } else if (running() != nullptr) {
-    slice_end_ = until;
-    core_.arm_timer(until);
-  }
+  reschedule_wanted_ = reschedule_wanted_ || until <= now;
+  // What was armed has fired: arm again in any case; but for a slice that is over, pick_next() does.
+  slice_end_ = until <= now || running() == nullptr ? never : until;
+  core_.arm_timer(slice_end_);
 }
 
 void Scheduler::update_running() { queue_.charge(clock::now()); }

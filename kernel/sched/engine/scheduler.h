@@ -45,8 +45,6 @@ class Scheduler final : public Device {
   // Something else is to run: leave(preempted) and pick_next() at the end of the step. Cleared by pick_next().
   [[nodiscard]] bool reschedule_wanted() const { return reschedule_wanted_; }
   void want_reschedule() { reschedule_wanted_ = true; }
-  // Arms the timer for the earlier of the slice's end and the core's first timer event: after adding such an event.
-  void arm_timer() { core_.arm_timer(slice_end_); }
   // Nice value (-20 … 19, clamped) of an entity whose home is this core.
   void set_nice(sched::SchedulingEntity& entity, i32 nice);
   // A waiting entity that may go to one of `targets`, the one that would run last here; null: none.

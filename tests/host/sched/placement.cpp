@@ -1,10 +1,10 @@
 // The placement policies, and the placer's account of entities that travel.
+// sources: kernel/sched/registry.cpp kernel/sched/weight.cpp kernel/sched/engine/run_queue.cpp kernel/sched/engine/placer.cpp
+// sources: kernel/sched/algorithms/fifo.cpp kernel/sched/algorithms/round_robin.cpp kernel/sched/algorithms/cfs.cpp
+// sources: kernel/sched/placement/random.cpp kernel/sched/placement/round_robin.cpp kernel/sched/placement/least_loaded.cpp
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <thread>
-
-#include "sched_machine.h"
+#include "machine.h"
 
 namespace corral::test {
 namespace {
@@ -142,30 +142,6 @@ TEST(Placer, ForgottenAndRepeatedAssignmentsLeaveNoTrace) {
   EXPECT_EQ(placer->statistics(CoreId{3}).load(), 0u);
   EXPECT_EQ(placer->statistics(CoreId{1}).migrations_out(), 0u);
   EXPECT_EQ(entity.place, SchedulingEntity::Place::nowhere);
-}
-
-// An entity that travels is in the load from its placement on, once, whatever moment one looks at.
-TEST(CoreStatistics, ATravellerIsAlwaysCountedOnce) {
-  constexpr u32 rounds = 2000;
-  std::vector<CoreStatistics> cores(rounds);
-  std::atomic<u32> sent{0};
-  std::thread owner{[&] {
-    for (u32 i = 0; i < rounds; ++i) {
-      while (sent.load(std::memory_order_acquire) <= i) std::this_thread::yield();
-      cores[i].publish(1, 1);
-    }
-  }};
-  u32 wrong = 0;
-  for (u32 i = 0; i < rounds; ++i) {
-    cores[i].expect_one();
-    sent.store(i + 1, std::memory_order_release);
-    u32 looks = 0;
-    while (cores[i].runnable() == 0 || looks++ < 10) {
-      if (cores[i].load() != 1) ++wrong;
-    }
-  }
-  owner.join();
-  EXPECT_EQ(wrong, 0u);
 }
 
 TEST(CoreStatistics, IdleTimeCountsTheCurrentSleepToo) {

@@ -1,0 +1,314 @@
+// Scheduler and SchedulingManager on cores that are objects only: their timers are notes, their messages are delivered when
+// the test says so.
+// sources: kernel/sched/registry.cpp kernel/sched/weight.cpp kernel/sched/engine/run_queue.cpp kernel/sched/engine/placer.cpp
+// sources: kernel/sched/engine/scheduler.cpp kernel/sched/engine/manager.cpp kernel/sched/engine/random_source.cpp
+// sources: kernel/sched/algorithms/fifo.cpp kernel/sched/algorithms/round_robin.cpp kernel/sched/algorithms/cfs.cpp
+// sources: kernel/sched/placement/random.cpp kernel/sched/placement/round_robin.cpp kernel/sched/placement/least_loaded.cpp
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "memory/heap.h"
+#include "sched/engine/manager.h"
+#include "support/host_machine.h"
+
+// ---- the machine below the engine -----------------------------------------------------------------------------------------
+
+namespace corral {
+namespace {
+
+Instant time_now{1000};
+u32 current = 0;
+std::deque<Core> machine;
+std::map<u32, Instant> armed;
+std::vector<std::pair<u32, Message>> posted;
+std::map<MessageType, MessageHandler> handlers;
+i64 allocations_until_failure = -1;
+i64 live_allocations = 0;
+
+}  // namespace
+
+Instant clock::now() { return time_now; }
+bool arch::hardware_random(u64&) { return false; }
+Core& arch::current_core() { return machine[current]; }
+void Core::arm_timer(Instant slice_end) { armed[id_.value] = slice_end; }
+size_t Core::describe(char*, size_t) const { return 0; }
+bool Core::post(const Message& message, bool) {
+  posted.emplace_back(id_.value, message);
+  return true;
+}
+void set_message_handler(MessageType type, MessageHandler handler) { handlers[type] = handler; }
+CoreSet cores::online() { return CoreSet::first(static_cast<u32>(machine.size())); }
+Core& cores::get(CoreId id) { return machine[id.value]; }
+void DeviceManager::add(Device&) {}
+DeviceManager& devices() {
+  static DeviceManager manager;
+  return manager;
+}
+void* memory::allocate(size_t size) {
+  if (allocations_until_failure == 0) return nullptr;
+  if (allocations_until_failure > 0) --allocations_until_failure;
+  ++live_allocations;
+  return std::aligned_alloc(64, round_up(size, 64));
+}
+void memory::release(void* pointer) {
+  if (pointer != nullptr) --live_allocations;
+  std::free(pointer);
+}
+
+namespace {
+
+using namespace sched;
+
+void pass(Duration time) { time_now = time_now + time; }
+
+// The one manager of this program; four cores.
+struct Engine : testing::Test {
+  static void SetUpTestSuite() {
+    for (u32 i = 0; i < 4; ++i) machine.emplace_back(CoreId{i}, i, i, CoreState::online);
+    ASSERT_EQ(scheduling().initialise({.algorithm = "cfq"}).error(), Errno::einval);
+    ASSERT_NE(host::take_log().find("cfs"), std::string::npos) << "the message names what there is";
+    ASSERT_EQ(scheduling().initialise({.placement = "best"}).error(), Errno::einval);
+    ASSERT_NE(host::take_log().find("least-loaded"), std::string::npos);
+    ASSERT_EQ(scheduling().initialise({.tick = Duration{}}).error(), Errno::einval);
+    ASSERT_TRUE(scheduling().initialise({}).ok());
+    ASSERT_TRUE(scheduling().cores().empty());
+    allocations_until_failure = 0;  // of the algorithm; the scheduler itself comes from operator new
+    ASSERT_EQ(scheduling().add(machine[0]).error(), Errno::enomem);
+    ASSERT_EQ(machine[0].scheduler, nullptr);
+    allocations_until_failure = -1;
+    for (Core& core : machine) ASSERT_TRUE(scheduling().add(core).ok());
+  }
+  void SetUp() override {
+    current = 0;
+    use("cfs");
+    ASSERT_TRUE(scheduling().set_placement("least-loaded").ok());
+  }
+  void TearDown() override {
+    for (Core& core : machine) {
+      current = core.id().value;
+      Scheduler& timeline = *core.scheduler;
+      while (SchedulingEntity* entity = timeline.running() != nullptr ? timeline.running() : timeline.pick_next()) {
+        timeline.leave(*entity, LeaveReason::ended);
+      }
+      EXPECT_EQ(timeline.violations().total(), 0u);
+      EXPECT_EQ(scheduling().statistics(core.id()).load(), 0u);
+    }
+  }
+  // Changes the algorithm and lets every core look.
+  static void use(const char* name) {
+    ASSERT_TRUE(scheduling().set_algorithm(name).ok());
+    deliver();
+    for (Core& core : machine) {
+      current = core.id().value;
+      Scheduler& timeline = *core.scheduler;
+      EXPECT_TRUE(timeline.reschedule_wanted());
+      EXPECT_EQ(timeline.pick_next(), nullptr);
+      EXPECT_STREQ(timeline.algorithm().name, name);
+    }
+    current = 0;
+  }
+  static void deliver() {
+    for (auto& [target, message] : posted) handlers.at(message.type)(machine[target], message);
+    posted.clear();
+  }
+  // Entities outlive the test's body: TearDown() takes them out of the queues.
+  SchedulingEntity& make() { return entities_.emplace_back(); }
+  std::deque<SchedulingEntity>& make_several(size_t n) { return several_.emplace_back(n); }
+  static Scheduler& timeline(u32 core) {
+    current = core;
+    return *machine[core].scheduler;
+  }
+
+ private:
+  std::deque<SchedulingEntity> entities_;
+  std::deque<std::deque<SchedulingEntity>> several_;
+};
+
+TEST_F(Engine, TheTimerIsArmedForTheSliceAndOnlyWhenSomethingWaits) {
+  SchedulingEntity& a = make(); SchedulingEntity& b = make();
+  Scheduler& mine = timeline(0);
+  mine.enqueue(a, EnqueueReason::created);
+  EXPECT_TRUE(mine.reschedule_wanted()) << "idle: there is something to pick";
+  ASSERT_EQ(mine.pick_next(), &a);
+  EXPECT_FALSE(mine.reschedule_wanted());
+  EXPECT_EQ(armed[0], never);
+  pass(milliseconds(1));
+  mine.enqueue(b, EnqueueReason::created);
+  EXPECT_FALSE(mine.reschedule_wanted());
+  EXPECT_EQ(armed[0], time_now + milliseconds(11)) << "half of the latency of six ticks, one millisecond used";
+  pass(milliseconds(5));
+  mine.on_timer();
+  EXPECT_FALSE(mine.reschedule_wanted()) << "too early";
+  EXPECT_EQ(armed[0], time_now + milliseconds(6));
+  pass(milliseconds(6));
+  mine.on_timer();
+  EXPECT_TRUE(mine.reschedule_wanted());
+  EXPECT_EQ(armed[0], never);
+  EXPECT_EQ(a.run_time, milliseconds(12));
+  mine.leave(a, LeaveReason::preempted);
+  ASSERT_EQ(mine.pick_next(), &b);
+  EXPECT_EQ(mine.slice_end(), time_now + milliseconds(12));
+  pass(milliseconds(2));
+  mine.update_running();
+  EXPECT_EQ(b.run_time, milliseconds(2));
+  EXPECT_TRUE(mine.remove(a));
+}
+
+TEST_F(Engine, IdleTimeAndSwitchesAreCounted) {
+  SchedulingEntity& a = make();
+  Scheduler& mine = timeline(1);
+  const i64 idle = mine.statistics().idle_time(time_now).ns;
+  const u64 switches = mine.statistics().switches.load(Order::relaxed);
+  pass(milliseconds(7));
+  mine.enqueue(a, EnqueueReason::created);
+  ASSERT_EQ(mine.pick_next(), &a);
+  pass(milliseconds(3));
+  mine.leave(a, LeaveReason::yielded);
+  ASSERT_EQ(mine.pick_next(), &a);
+  pass(milliseconds(3));
+  mine.leave(a, LeaveReason::blocked);
+  ASSERT_EQ(mine.pick_next(), nullptr);
+  pass(milliseconds(2));
+  EXPECT_EQ(mine.statistics().idle_time(time_now).ns - idle, milliseconds(9).ns);
+  EXPECT_EQ(mine.statistics().switches.load(Order::relaxed) - switches, 1u);
+}
+
+TEST_F(Engine, PlacedEntitiesTravelAndArrive) {
+  SchedulingEntity& creator = make();
+  timeline(0).enqueue(creator, EnqueueReason::created);
+  ASSERT_EQ(timeline(0).pick_next(), &creator);
+  std::deque<SchedulingEntity>& children = make_several(8);
+  std::vector<u32> homes;
+  for (SchedulingEntity& child : children) homes.push_back(scheduling().place(child, PlacementReason::created).value);
+  // The creator enqueues its own child only after this loop, so core 0 looks emptier than it is: never worse than 3.
+  for (u32 core = 1; core < 4; ++core) EXPECT_LE(scheduling().statistics(CoreId{core}).on_the_way(), 3u);
+  for (size_t i = 0; i < children.size(); ++i) timeline(homes[i]).enqueue(children[i], EnqueueReason::created);
+  for (u32 core = 0; core < 4; ++core) EXPECT_EQ(scheduling().statistics(CoreId{core}).on_the_way(), 0u);
+}
+
+TEST_F(Engine, AMaskWithoutAnOnlineCoreIsWidened) {
+  SchedulingEntity& entity = make();
+  entity.allowed = CoreSet::of(CoreId{200});
+  EXPECT_LT(scheduling().place(entity, PlacementReason::created).value, 4u);
+  EXPECT_TRUE(entity.allowed.contains(CoreId{0}));
+  scheduling().forget(entity);
+}
+
+TEST_F(Engine, AnExplicitMigrationIsAccounted) {
+  SchedulingEntity& entity = make();
+  timeline(0).enqueue(entity, EnqueueReason::created);
+  ASSERT_EQ(timeline(0).pick_next(), &entity);
+  pass(microseconds(5));
+  timeline(0).leave(entity, LeaveReason::migrating);
+  const u64 out = scheduling().statistics(CoreId{0}).migrations_out();
+  const u64 in = scheduling().statistics(CoreId{2}).migrations_in.load(Order::relaxed);
+  scheduling().send(entity, CoreId{2});
+  EXPECT_EQ(scheduling().statistics(CoreId{2}).load(), 1u);
+  timeline(2).enqueue(entity, EnqueueReason::migrated);
+  EXPECT_EQ(scheduling().statistics(CoreId{0}).migrations_out(), out + 1);
+  EXPECT_EQ(scheduling().statistics(CoreId{2}).migrations_in.load(Order::relaxed), in + 1);
+}
+
+TEST_F(Engine, ChangingTheAlgorithmMovesEveryoneAndLeaksNothing) {
+  std::deque<SchedulingEntity>& entities = make_several(6);
+  Scheduler& busy = timeline(1);
+  for (SchedulingEntity& entity : entities) busy.enqueue(entity, EnqueueReason::created);
+  ASSERT_EQ(busy.pick_next(), &entities[0]);
+  const i64 live = live_allocations;
+  current = 0;
+  EXPECT_EQ(scheduling().set_algorithm("none").error(), Errno::einval);
+  ASSERT_TRUE(scheduling().set_algorithm("fifo").ok());
+  ASSERT_TRUE(scheduling().set_algorithm("rr").ok()) << "before anyone has looked";
+  EXPECT_EQ(scheduling().algorithm_name(), "rr");
+  EXPECT_EQ(posted.size(), 6u);
+  deliver();
+  EXPECT_TRUE(timeline(1).reschedule_wanted()) << "a core that would not look for long is told";
+  for (u32 core = 0; core < 4; ++core) {
+    if (core != 1) EXPECT_EQ(timeline(core).pick_next(), nullptr);
+  }
+  pass(milliseconds(1));
+  timeline(1).leave(entities[0], LeaveReason::preempted);
+  EXPECT_EQ(timeline(1).pick_next(), &entities[1]);
+  EXPECT_STREQ(timeline(1).algorithm().name, "rr");
+  EXPECT_EQ(timeline(1).slice_end(), time_now + milliseconds(4));
+  EXPECT_EQ(timeline(1).waiting(), 5u);
+  EXPECT_EQ(live_allocations, live);
+}
+
+TEST_F(Engine, WithoutMemoryNoAlgorithmChanges) {
+  const i64 live = live_allocations;
+  for (i64 n = 0; n < 4; ++n) {
+    allocations_until_failure = n;
+    EXPECT_EQ(scheduling().set_algorithm("fifo").error(), Errno::enomem) << n;
+    EXPECT_EQ(scheduling().algorithm_name(), "cfs");
+    EXPECT_EQ(live_allocations, live);
+  }
+  allocations_until_failure = 0;
+  EXPECT_EQ(timeline(0).change_algorithm(*find_algorithm("fifo")).error(), Errno::enomem);
+  EXPECT_EQ(timeline(0).start(*find_algorithm("fifo")).error(), Errno::ebusy);
+  allocations_until_failure = -1;
+  EXPECT_TRUE(posted.empty());
+  ASSERT_TRUE(timeline(0).change_algorithm(*find_algorithm("fifo")).ok());
+  EXPECT_STREQ(timeline(0).algorithm().name, "fifo");
+  EXPECT_EQ(live_allocations, live);
+}
+
+TEST_F(Engine, PlacementChangesWhileRunning) {
+  EXPECT_EQ(scheduling().set_placement("worst").error(), Errno::einval);
+  EXPECT_EQ(scheduling().placement_name(), "least-loaded");
+  ASSERT_TRUE(scheduling().set_placement("round-robin").ok());
+  EXPECT_EQ(scheduling().placement_name(), "round-robin");
+  std::map<u32, u32> hits;
+  for (int i = 0; i < 8; ++i) {
+    SchedulingEntity& entity = make();
+    ++hits[scheduling().place(entity, PlacementReason::created).value];
+    scheduling().forget(entity);
+  }
+  for (u32 core = 0; core < 4; ++core) EXPECT_EQ(hits[core], 2u);
+}
+
+TEST_F(Engine, NiceValuesOfRunningWaitingAndSleepingEntities) {
+  SchedulingEntity& running = make(); SchedulingEntity& waiting = make(); SchedulingEntity& sleeping = make();
+  Scheduler& mine = timeline(0);
+  mine.enqueue(running, EnqueueReason::created);
+  mine.enqueue(waiting, EnqueueReason::created);
+  ASSERT_EQ(mine.pick_next(), &running);
+  mine.set_nice(running, 5);
+  mine.set_nice(waiting, -5);
+  mine.set_nice(sleeping, 100);
+  EXPECT_EQ(sleeping.nice, 19);
+  EXPECT_EQ(mine.statistics().load_weight.load(Order::relaxed), weight_of(5) + weight_of(-5));
+  EXPECT_EQ(mine.slice_end(), time_now + milliseconds(4)) << "a light one beside a heavy one: the shortest turn";
+}
+
+TEST_F(Engine, TheDescriptionIsATableAndNeverOverruns) {
+  std::vector<char> text(4096, '#');
+  const size_t size = scheduling().describe_scheduling(text.data(), text.size());
+  const std::string table{text.data(), size};
+  EXPECT_NE(table.find("algorithm cfs: "), std::string::npos) << table;
+  EXPECT_NE(table.find("placement least-loaded: "), std::string::npos);
+  EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 10) << table;
+  for (size_t room : {size_t{0}, size_t{1}, size_t{40}, size / 2}) {
+    std::fill(text.begin(), text.end(), '#');
+    EXPECT_LE(scheduling().describe_scheduling(text.data(), room), room);
+    EXPECT_EQ(text[room], '#');
+  }
+}
+
+TEST(RandomSource, ASeedRepeats) {
+  random_source::use_seed(5);
+  const u64 first = random_source::next();
+  const u64 second = random_source::next();
+  EXPECT_NE(first, second);
+  random_source::use_seed(5);
+  EXPECT_EQ(random_source::next(), first);
+  EXPECT_EQ(random_source::next(), second);
+}
+
+}  // namespace
+}  // namespace corral
