@@ -83,11 +83,13 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   Result<void> unmap(Caller& caller, VirtualAddress start, u64 length);
   Result<void> protect(Caller& caller, VirtualAddress start, u64 length, Protection protection);
   Result<VirtualAddress> remap(Caller& caller, const RemapRequest& request);
-  Result<void> discard(Caller& caller, VirtualAddress start, u64 length);     // MADV_DONTNEED
+  // MADV_DONTNEED; with `anonymous_only` MADV_FREE: einval when the range has anything else.
+  Result<void> discard(Caller& caller, VirtualAddress start, u64 length, bool anonymous_only = false);
   Result<VirtualAddress> set_break(Caller& caller, VirtualAddress wish);      // answers the break in force
   void set_break_start(VirtualAddress start) EXCLUDES(lock_);                 // by the program loader
-  // A copy-on-write child. The parent's writable private pages become read-only on every core first.
-  Result<Ref<AddressSpace>> fork(Caller& caller);
+  // A copy-on-write child. The parent's writable private pages become read-only on every core first; but the page of
+  // `kept` (0: none) stays as it is, and the child gets a copy of it at once: so a prepared word stays prepared.
+  Result<Ref<AddressSpace>> fork(Caller& caller, VirtualAddress kept = {});
   // What map() checks of length and place before anything else: einval, enomem, eperm.
   static Result<void> check_place(const MapRequest& request);
 
@@ -168,8 +170,8 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   // Lets the area grow where it is, or moves it; answers where it is now, also in caller.note.
   Result<void> resize_area(Caller& caller, const RemapRequest& request, u64 old_length, u64 new_length) REQUIRES(lock_);
   Result<void> move_pages(Caller& caller, VirtualAddress from, VirtualAddress to, u64 length) REQUIRES(lock_);
-  Result<void> copy_area(AddressSpace& child, Caller& caller, const Area& area) REQUIRES(lock_);
-  Result<void> copy_into(AddressSpace& child, Caller& caller) EXCLUDES(lock_);
+  Result<void> copy_area(AddressSpace& child, Caller& caller, const Area& area, VirtualAddress kept) REQUIRES(lock_);
+  Result<void> copy_into(AddressSpace& child, Caller& caller, VirtualAddress kept) EXCLUDES(lock_);
   void start_as_copy_of(VirtualAddress break_start, VirtualAddress brk, u64 limit);
 
   [[nodiscard]] static arch::Rights rights_of(const Area& area);

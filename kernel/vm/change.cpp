@@ -136,7 +136,7 @@ Result<void> AddressSpace::unmap(Caller& caller, VirtualAddress start, u64 lengt
   return {};
 }
 
-Result<void> AddressSpace::discard(Caller& caller, VirtualAddress start, u64 length) {
+Result<void> AddressSpace::discard(Caller& caller, VirtualAddress start, u64 length, bool anonymous_only) {
   if (start.value % page_size != 0) return Errno::einval;
   const u64 rounded = round_up(length, page_size);
   if (rounded < length) return Errno::einval;
@@ -145,6 +145,15 @@ Result<void> AddressSpace::discard(Caller& caller, VirtualAddress start, u64 len
   if (end == start) return {};
   if (!enter(caller)) return Errno::blocked;
   if (!caller.taking) {
+    bool refused = false;
+    {
+      LockGuard guard{lock_};
+      for (const Area* area = areas_.first_above(start); anonymous_only && area != nullptr && area->start < end;
+           area = areas_.next(*area)) {
+        refused = refused || area->shared || area->backing;
+      }
+    }
+    if (refused) return give_up(caller, Errno::einval);
     LockGuard guard{lock_};
     // Parts that are not mapped are an error, but do not keep the others from being discarded.
     caller.note = areas_.covered_until(start, end) == end ? 0 : 1;

@@ -4,14 +4,29 @@
 // the parent; the child exists for others only when every core has dropped the writable translations. Until then faults in
 // the parent wait (copying_), so the child is a picture of one moment.
 // Out of memory half-way: the same wait, since translations were taken away, and then the child ends.
+#include "lib/memory_functions.h"
 #include "memory/page_allocator.h"
 #include "trace/panic.h"
 #include "vm/address_space.h"
 
 namespace corral::vm {
 
+namespace {
+
+// The page at once, instead of sharing it.
+Result<void> copy_page(arch::PageTable& child, VirtualAddress page, const arch::Translation& found) {
+  Frame* copy = TRY(memory::allocate_page(memory::Zero::no));
+  memcpy(memory::contents(*copy), arch::direct(found.frame), page_size);
+  const Result<void> mapped = child.map(page, memory::address_of(*copy), found.rights);
+  if (!mapped.ok()) memory::release_page(*copy);
+  return mapped;
+}
+
+}  // namespace
+
 // The child is nobody else's yet: its lock is not needed (and has the same rank as the parent's, which is held).
-Result<void> AddressSpace::copy_area(AddressSpace& child, Caller& caller, const Area& area) NO_THREAD_SAFETY_ANALYSIS {
+Result<void> AddressSpace::copy_area(AddressSpace& child, Caller& caller, const Area& area,
+                                     VirtualAddress kept) NO_THREAD_SAFETY_ANALYSIS {
   auto* copy = new (std::nothrow) Area;
   if (copy == nullptr) return Errno::enomem;
   copy->start = area.start;
@@ -23,14 +38,20 @@ Result<void> AddressSpace::copy_area(AddressSpace& child, Caller& caller, const 
     arch::PageTable& parent;
     arch::PageTable& child;
     TranslationDrop& drop;
+    VirtualAddress kept;
     u64 copied;
     Errno error;
-  } context{table_, child.table_, caller.drop, 0, Errno{}};
+  } context{table_, child.table_, caller.drop, kept.page(), 0, Errno{}};
   table_.for_each(
       area.start, area.end,
       [](void* c, VirtualAddress page, const arch::Translation& found) {
         auto& pass = *static_cast<Context*>(c);
         if (pass.error != Errno{}) return;
+        if (page == pass.kept && page.value != 0) {
+          pass.error = copy_page(pass.child, page, found).error();
+          if (pass.error == Errno{}) ++pass.copied;
+          return;
+        }
         arch::Rights rights = found.rights;
         rights.write = false;
         pass.error = pass.child.map(page, found.frame, rights).error();
@@ -46,11 +67,11 @@ Result<void> AddressSpace::copy_area(AddressSpace& child, Caller& caller, const 
   return context.error;
 }
 
-Result<void> AddressSpace::copy_into(AddressSpace& child, Caller& caller) {
+Result<void> AddressSpace::copy_into(AddressSpace& child, Caller& caller, VirtualAddress kept) {
   LockGuard guard{lock_};
   copying_ = true;
   for (const Area* area = areas_.first(); area != nullptr; area = areas_.next(*area)) {
-    TRY(copy_area(child, caller, *area));
+    TRY(copy_area(child, caller, *area, kept));
   }
   child.start_as_copy_of(break_start_, break_, limit_.load(Order::relaxed));
   return {};
@@ -62,11 +83,11 @@ void AddressSpace::start_as_copy_of(VirtualAddress break_start, VirtualAddress b
   limit_.store(limit, Order::relaxed);
 }
 
-Result<Ref<AddressSpace>> AddressSpace::fork(Caller& caller) {
+Result<Ref<AddressSpace>> AddressSpace::fork(Caller& caller, VirtualAddress kept) {
   if (!caller.under_way()) caller.child = TRY(create()).release();
   if (!enter(caller)) return Errno::blocked;
   if (!caller.taking) {
-    caller.note = static_cast<u64>(copy_into(*caller.child, caller).error());
+    caller.note = static_cast<u64>(copy_into(*caller.child, caller, kept).error());
     caller.taking = true;
   }
   if (!drop_everywhere(caller)) return Errno::blocked;
