@@ -1,0 +1,43 @@
+// See executable.h.
+#include "fs/executable.h"
+
+#include "fs/resources.h"
+#include "task/thread.h"
+
+namespace corral::fs {
+
+Result<Ref<Inode>> open_executable(Thread& thread, int directory, std::string_view path, u32 flags) {
+  Resources& resources = Resources::of(thread.process());
+  Ref<Inode> file;
+  if (path.empty() && (flags & at_empty_path) != 0) {
+    Ref<OpenFile> open = TRY(resources.files().get(directory));
+    file = Ref<Inode>::share(open->inode());
+  } else {
+    const WalkStart start = TRY(resources.start_at(thread, directory, path));
+    file = TRY(find(start, path, (flags & at_symlink_nofollow) != 0 ? Follow::no : Follow::yes));
+    if (file->type() == FileType::symlink) return Errno::eloop;
+  }
+  if (file->type() != FileType::regular || (file->attributes().permissions & 0111) == 0) return Errno::eacces;
+  return file;
+}
+
+Result<std::string_view> name_of(Inode& file, std::span<char> to) {
+  const Result<std::string_view> path = path_of(file, to);
+  if (!path.ok() && path.error() == Errno::erange) return Errno::enametoolong;
+  if (!path.ok()) return path.error();
+  return path.value();
+}
+
+Result<u64> ExecutableSource::read_at(u64 offset, std::span<u8> to) {
+  return file_->read_kernel(offset, to);
+}
+
+Result<Ref<vm::Backing>> ExecutableSource::backing() {
+  return file_->backing();
+}
+
+u64 ExecutableSource::size() {
+  return file_->attributes().size;
+}
+
+}  // namespace corral::fs

@@ -1,0 +1,55 @@
+// Files whose contents are made when they are read: /proc, /sys, /dev/kmsg. A directory of them is a table of nodes.
+//
+// A text is made whole at the first read, and again after a seek to the beginning, so that what one reader sees is
+// consistent. Makers run in the reader's step with no lock held. Tables are constants; Subject says what a text is about.
+#pragma once
+
+#include "fs/inode.h"
+#include "fs/text_buffer.h"
+
+namespace corral::fs {
+
+// What a generated file is about: zero where it does not matter.
+struct Subject {
+  i32 process = 0;
+  i32 thread = 0;
+  i32 number = 0;  // a descriptor, a core …
+};
+
+struct GeneratedDirectory;
+
+struct Node {
+  const char* name = "";
+  FileType type = FileType::regular;
+  u32 permissions = 0444;
+  Result<void> (*text)(TextBuffer& to, const Subject& subject) = nullptr;          // regular files, and links' targets
+  Result<void> (*store)(std::string_view text, const Subject& subject) = nullptr;  // what is written, one write at a time
+  Result<Ref<Inode>> (*follow)(Thread& thread, const Subject& subject) = nullptr;  // links that lead to a file itself
+  const GeneratedDirectory* directory = nullptr;
+};
+
+// Names that are not in a table: processes, descriptors, cores.
+struct DynamicName {
+  const Node* node = nullptr;
+  Subject subject{};
+};
+
+struct GeneratedDirectory {
+  std::span<const Node> nodes;
+  // The node for `name`; enoent.
+  Result<DynamicName> (*lookup)(std::string_view name, const Subject& subject) = nullptr;
+  // The next dynamic number that is greater than `previous` (-1 at first), or -1; its name is the number behind `prefix`.
+  i32 (*next)(i32 previous, const Subject& subject) = nullptr;
+  const char* prefix = "";
+  FileType dynamic_type = FileType::directory;
+  // enoent when what the directory is about has gone.
+  Result<void> (*exists)(const Subject& subject) = nullptr;
+};
+
+// A file system that consists of one such tree.
+Result<Ref<FileSystem>> make_generated_file_system(const char* type, u64 magic, const GeneratedDirectory& root);
+
+// An open file over a node that is not in such a tree (/dev/kmsg).
+Result<Ref<OpenFile>> open_generated(Inode& inode, u32 flags, const Node& node, const Subject& subject);
+
+}  // namespace corral::fs

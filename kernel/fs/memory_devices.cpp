@@ -1,0 +1,128 @@
+// The devices of /dev that have no hardware behind them, and the table of all of them. See device_files.h.
+#include "fs/device_files.h"
+#include "fs/generated_file.h"
+#include "fs/terminal.h"
+#include "fs/transfer.h"
+#include "lib/memory_functions.h"
+#include "memory/heap.h"
+#include "task/process.h"
+#include "task/thread.h"
+#include "trace/log.h"
+
+namespace corral::fs {
+
+namespace {
+
+enum class Kind : u8 { null, zero, full, random };
+
+constexpr u8 zeros[page_size] = {};
+
+class MemoryDevice final : public OpenFile {
+ public:
+  MemoryDevice(Ref<Inode> inode, u32 flags, Kind kind) : OpenFile{static_cast<Ref<Inode>&&>(inode), flags}, kind_{kind} {}
+
+  Result<u64> read(Thread&, Transfer& transfer) override {
+    if (kind_ == Kind::null) return u64{0};
+    while (transfer.left() > 0) {
+      u8 bytes[256];
+      const bool random = kind_ == Kind::random;
+      const u64 size = smaller(transfer.left(), random ? sizeof bytes : page_size);
+      if (random) fill_random({bytes, size});
+      const Result<void> copied = transfer.put(0, random ? bytes : zeros, size);
+      if (!copied.ok()) {
+        if (copied.error() == Errno::blocked || transfer.done() == 0) return copied.error();
+        break;
+      }
+      transfer.advance(size);
+    }
+    return transfer.done();
+  }
+  Result<u64> write(Thread&, Transfer& transfer) override {
+    if (kind_ == Kind::full) return Errno::enospc;
+    transfer.advance(transfer.left());
+    return transfer.done();
+  }
+  Result<u64> read_at(Thread& thread, u64, Transfer& transfer) override { return read(thread, transfer); }
+  Result<u64> write_at(Thread& thread, u64, Transfer& transfer) override { return write(thread, transfer); }
+  Result<u64> seek(i64, Whence) override { return u64{0}; }
+  // Zeroed memory of the program's own.
+  Result<Ref<vm::Backing>> backing() override {
+    if (kind_ != Kind::zero) return Errno::enodev;
+    return Ref<vm::Backing>{};
+  }
+
+ private:
+  const Kind kind_;
+};
+
+template <Kind K>
+Result<Ref<OpenFile>> open_memory(Inode& node, const OpenRequest& request) {
+  return Ref<OpenFile>{Ref<MemoryDevice>::adopt(TRY(memory::make<MemoryDevice>(Ref<Inode>::share(node), request.flags, K)))};
+}
+
+// ---- the kernel's log ----
+
+Result<void> log_text(TextBuffer& text, const Subject&) {
+  constexpr u64 most = 256 << 10;
+  auto* bytes = static_cast<char*>(memory::allocate(most));
+  if (bytes == nullptr) return Errno::enomem;
+  const u64 size = log::copy_ring(bytes, most);
+  text.append({bytes, size});
+  memory::release(bytes);
+  return {};
+}
+
+Result<void> log_line(std::string_view line, const Subject&) {
+  while (!line.empty() && line.back() == '\n') line.remove_suffix(1);
+  if (line.size() > 2 && line.front() == '<') {  // a level, as in "<6>text"
+    u64 end = 1;
+    while (end < line.size() && line[end] != '>') ++end;
+    if (end < line.size()) line.remove_prefix(end + 1);
+  }
+  log::write(log::Level::info, line);
+  return {};
+}
+
+constexpr Node log_node{.name = "kmsg", .type = FileType::regular, .permissions = 0644, .text = log_text, .store = log_line};
+
+Result<Ref<OpenFile>> open_log(Inode& node, const OpenRequest& request) {
+  return open_generated(node, request.flags, log_node, {});
+}
+
+// ---- terminals ----
+
+Result<Ref<OpenFile>> open_console(Inode& node, const OpenRequest& request) {
+  if ((request.flags & o_noctty) == 0) console_terminal().adopt(request.thread.process());
+  return open_terminal(node, request.flags);
+}
+
+Result<Ref<OpenFile>> open_own_terminal(Inode& node, const OpenRequest& request) {
+  const i32 session = request.thread.process().session.load(Order::relaxed);
+  if (session == 0 || session != console_terminal().session()) return Errno::enxio;
+  return open_terminal(node, request.flags);
+}
+
+constexpr DeviceFile table[] = {
+    {"null", {1, 3}, 0666, open_memory<Kind::null>},   {"zero", {1, 5}, 0666, open_memory<Kind::zero>},
+    {"full", {1, 7}, 0666, open_memory<Kind::full>},   {"random", {1, 8}, 0666, open_memory<Kind::random>},
+    {"urandom", {1, 9}, 0666, open_memory<Kind::random>}, {"kmsg", {1, 11}, 0644, open_log},
+    {"tty", {5, 0}, 0666, open_own_terminal},          {"console", {5, 1}, 0600, open_console},
+    {"ttyS0", {4, 64}, 0600, open_console},            {"tty1", {4, 1}, 0600, open_console},
+};
+
+}  // namespace
+
+std::span<const DeviceFile> device_files() {
+  return table;
+}
+
+Result<Ref<OpenFile>> open_device(Inode& node, DeviceNumber number, const OpenRequest& request) {
+  if (node.type() == FileType::character) {
+    for (const DeviceFile& file : table) {
+      if (file.number == number) return file.open(node, request);
+    }
+  }
+  return Errno::enxio;
+}
+
+}  // namespace corral::fs
