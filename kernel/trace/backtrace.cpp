@@ -29,7 +29,9 @@ void log_addresses(log::Level level, std::span<const VirtualAddress> addresses, 
 
 void log_backtrace(log::Level level) {
   VirtualAddress addresses[deepest];
-  log_addresses(level, std::span{addresses}.first(arch::backtrace_here(addresses)), false);
+  size_t count = arch::backtrace_here(addresses);
+  size_t own = count > 0 ? 1 : 0;  // this function itself
+  log_addresses(level, std::span{addresses}.subspan(own, count - own), false);
 }
 
 void log_backtrace(log::Level level, const arch::TrapFrame& frame) {

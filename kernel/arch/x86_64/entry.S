@@ -115,10 +115,19 @@ begin_function corral_common_trap
 
 .Lfrom_kernel:
   movq %rsp, %rdi
+  cmpl $0, %gs:CORRAL_AREA_MISSED_NMIS
+  jne .Lreport_from_kernel
+.Lkernel_trap:
   call corral_kernel_trap
   restore_registers
   addq $16, %rsp
   iretq
+.Lreport_from_kernel:  // only from an idle core: with interrupts off locks may be held
+  testl $CORRAL_FLAG_INTERRUPT, CORRAL_FRAME_RFLAGS(%rsp)
+  jz .Lkernel_trap
+  call corral_report_missed_nmis
+  movq %rsp, %rdi
+  jmp .Lkernel_trap
 end_function corral_common_trap
 
 // rbx remembers whether the GS base was the user's: the kernel's is an address of the upper half, a user's never is.

@@ -145,7 +145,7 @@ void corral_emergency_trap(TrapFrame& frame) {
   panic_with_frame("machine check", frame);
 }
 
-// Called on the kernel stack right after an entry from user mode, when no lock is held.
+// Called on the kernel stack right after an entry from user mode or from an idle core, when no lock is held.
 void corral_report_missed_nmis() {
   u32 missed = 0;
   asm volatile("xchgl %0, %%gs:%c1" : "+r"(missed) : "i"(CORRAL_AREA_MISSED_NMIS) : "memory");
