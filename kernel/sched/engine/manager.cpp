@@ -80,14 +80,15 @@ Scheduler* SchedulingManager::scheduler(CoreId core) const {
 }
 
 CoreId SchedulingManager::place(sched::SchedulingEntity& entity, sched::PlacementReason reason) {
+  const CoreId here = this_core().id();
   const CoreSet usable = ready_.snapshot(Order::acquire) & cores::online();
   CoreSet candidates = usable & entity.allowed;
   if (candidates.empty()) [[unlikely]] {
+    if (usable.empty()) return here;  // start-up, before any core is online: the only one there is
     widened_.fetch_add(1, Order::relaxed);
     entity.allowed = CoreSet::all();
     candidates = usable;
   }
-  const CoreId here = this_core().id();
   const CoreId chosen = placer_.choose(entity, reason, candidates, here, clock::now());
   placer_.assign(entity, chosen, here);
   return chosen;

@@ -24,6 +24,7 @@ namespace {
 Instant time_now{1000};
 u32 current = 0;
 std::deque<Core> machine;
+CoreSet online_cores = CoreSet::first(4);
 std::map<u32, Instant> armed;
 std::vector<std::pair<u32, Message>> posted;
 std::map<MessageType, MessageHandler> handlers;
@@ -42,7 +43,7 @@ bool Core::post(const Message& message, bool) {
   return true;
 }
 void set_message_handler(MessageType type, MessageHandler handler) { handlers[type] = handler; }
-CoreSet cores::online() { return CoreSet::first(static_cast<u32>(machine.size())); }
+CoreSet cores::online() { return online_cores; }
 Core& cores::get(CoreId id) { return machine[id.value]; }
 void DeviceManager::add(Device&) {}
 DeviceManager& devices() {
@@ -197,6 +198,15 @@ TEST_F(Engine, AMaskWithoutAnOnlineCoreIsWidened) {
   EXPECT_LT(scheduling().place(entity, PlacementReason::created).value, 4u);
   EXPECT_TRUE(entity.allowed.contains(CoreId{0}));
   scheduling().forget(entity);
+}
+
+TEST_F(Engine, BeforeAnyCoreIsOnlineTheAskingOneIsTheAnswer) {
+  SchedulingEntity& entity = make();
+  online_cores = CoreSet{};
+  current = 2;
+  EXPECT_EQ(scheduling().place(entity, PlacementReason::created).value, 2u);
+  online_cores = CoreSet::first(4);
+  EXPECT_EQ(entity.place, SchedulingEntity::Place::nowhere);
 }
 
 TEST_F(Engine, AnExplicitMigrationIsAccounted) {
