@@ -6,6 +6,7 @@ namespace corral {
 namespace {
 
 constexpr u32 pairs_per_end = 8;
+constexpr u64 longest_quiet_looks = 1'000;
 
 // Both counters at one moment: the subject is read between two readings of the reference, `gap` reference ticks apart.
 struct Sample {
@@ -47,23 +48,26 @@ Attempt measure(UpCounter& subject, UpCounter& reference, u64 reference_frequenc
   const u64 length = scaled(reference_frequency, static_cast<u64>(options.length.ns), 1'000'000'000);
   const Sample start = take_sample(subject, reference);
   u64 previous = start.subject;
-  u64 longest_gap = 0;  // of the subject between two looks: how long the core was away
+  u64 longest_step = 0;  // of the subject between two looks: how long the core was away
+  u64 shortest_step = ~u64{0};
   while (reference.read() - start.reference < length) {
     const u64 now = subject.read();
-    if (now - previous > longest_gap) longest_gap = now - previous;
+    const u64 step = now - previous;
+    if (step > longest_step) longest_step = step;
+    if (step < shortest_step) shortest_step = step;
     previous = now;
   }
   const Sample end = take_sample(subject, reference);
-  if (end.subject - previous > longest_gap) longest_gap = end.subject - previous;
+  if (end.subject - previous > longest_step) longest_step = end.subject - previous;
   const u64 reference_ticks = end.reference - start.reference;
   const u64 subject_ticks = end.subject - start.subject;
   if (reference_ticks == 0 || end.subject <= start.subject) return {};
   const u64 frequency = scaled(subject_ticks, reference_frequency, reference_ticks);
   if (options.reference_range != Duration{never.ns}) {
-    // If the core was away for as long as the reference takes to wrap, the reference shows too little time and the
-    // subject's gap is most of the measurement. A gap of less than half of all ticks cannot hide a wrap.
+    // If the core was away for as long as the reference takes to wrap, the reference shows too little time, and neither
+    // counter alone tells. The subject's steps do: one look takes microseconds, a wrap more than a thousand looks.
     const u64 range = scaled(reference_frequency, static_cast<u64>(options.reference_range.ns), 1'000'000'000);
-    if (reference_ticks >= range || longest_gap > subject_ticks / 2) return {};
+    if (reference_ticks >= range || longest_step / longest_quiet_looks > shortest_step) return {};
   }
   return {frequency, scaled(start.gap + end.gap + 1, 1'000'000, reference_ticks)};
 }

@@ -85,6 +85,13 @@ Result<void> detect_cores(u64 cores_max) {
   if (tables.madt.present && !listed) {
     log::warning("ACPI: MADT does not list the core that runs this (APIC id {}); it is used all the same", own_id);
   }
+  bool any_enabled = false;
+  for (const acpi::Processor& processor : tables.madt.processors.all()) {
+    any_enabled |= (processor.flags & acpi::Processor::flag_enabled) != 0;
+  }
+  if (tables.madt.present && !any_enabled) {
+    log::warning("ACPI: MADT has no usable core; the one that runs this is used alone");
+  }
   TRY(add_core(bootstrap, CoreState::bootstrap, false, cores_max));
   u32 pluggable = 0;
   u32 refused = 0;
