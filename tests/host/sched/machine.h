@@ -237,7 +237,7 @@ class Machine {
     if (running == nullptr) return;
     Thread& thread = thread_of(*running);
     if (running->run_time >= thread.goal) {
-      if (thread.doing.sleep == Duration{}) begin(thread);
+      if (!thread.doing.end && thread.doing.sleep == Duration{}) begin(thread);
       if (thread.doing.end) {
         core.queue.leave(*running, LeaveReason::ended, now);
         thread.ended = true;

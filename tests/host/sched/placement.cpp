@@ -209,5 +209,37 @@ TEST(Machines, NoCoreStaysIdleWhileAnotherHasWaitingThreads) {
   EXPECT_EQ(machine.violations(), 0u);
 }
 
+// Any algorithm with any placement: everyone gets done, on allowed cores only, and every nanosecond is accounted for.
+TEST(Machines, AnyCombinationFinishesAllWork) {
+  for (const AlgorithmDescriptor* algorithm : algorithms()) {
+    for (const PlacementDescriptor* placement : placements()) {
+      Random random{99};
+      Machine machine{5, algorithm->name, placement->name};
+      i64 wanted = 0;
+      for (u32 i = 0; i < 60; ++i) {
+        const u32 only = static_cast<u32>(random.below(10));  // half of them may run on one core only
+        const i32 nice = static_cast<i32>(random.below(40)) - 20;
+        machine.spawn(static_cast<u32>(random.below(5)), nice, [&, only, left = 20](Machine::Thread& self) mutable {
+          // Placement happens after this: the mask holds from the first wake-up or creation on.
+          if (only < 5) self.entity.allowed = CoreSet::of(CoreId{only});
+          if (self.entity.has_run() && only < 5) EXPECT_EQ(self.entity.last_core.value, only);
+          if (left-- == 0) return Machine::Behaviour{.end = true};
+          const Duration work = microseconds(1 + static_cast<i64>(random.below(3000)));
+          wanted += work.ns;
+          return Machine::Behaviour{work, microseconds(1 + static_cast<i64>(random.below(3000)))};
+        });
+      }
+      ASSERT_TRUE(machine.run_to_end(seconds(100))) << algorithm->name << ", " << placement->name;
+      i64 busy = 0;
+      for (u32 core = 0; core < 5; ++core) {
+        busy += (machine.now - Instant{1}).ns - machine.statistics(core).idle_time(machine.now).ns;
+        EXPECT_EQ(machine.statistics(core).load(), 0u);
+      }
+      EXPECT_EQ(busy, wanted) << algorithm->name << ", " << placement->name;
+      EXPECT_EQ(machine.violations(), 0u) << algorithm->name << ", " << placement->name;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace corral::test
