@@ -17,6 +17,7 @@ namespace corral {
 enum class Rank : u8 {
   process_table = 10,
   process = 20,
+  process_timer = 25,
   files = 30,
   directory = 35,
   file = 40,

@@ -1,16 +1,6 @@
 // Waiting without spinning: who takes a waiter off its queue, when a waker, a time-out and a signal come at once.
-//
-// The difficulty: the home core ends a wait (time-out, signal) knowing only the waiter. It must read which queue that is
-// before it can take that queue's lock, and a waker on another core may meanwhile end the wait and even free the
-// queue. The word Waiter::place_ is the hand-shake:
-//
-//   0        does not wait
-//   q        waits on q; set and taken back under q's lock
-//   q | 1    as q, and the home core is about to try q's lock: q must not go away
-//   taken    a waker took it off while the home core was trying; the home core answers with 0, then q may go away
-//
-// The home core only *tries* the lock, so a waker may wait for the answer with the lock held: it comes after a few
-// instructions. Any context; interrupts off. Neighbours: sync/spin_lock.h; task/ derives Thread from Waiter.
+// Any context; interrupts off. Neighbours: sync/wait_place.h (the hand-shake between cores), sync/spin_lock.h; task/
+// derives Thread from Waiter.
 #include "sync/waiter.h"
 
 #include "arch/processor.h"
@@ -19,9 +9,7 @@
 namespace corral {
 namespace {
 
-constexpr u64 pinned = 1;
-constexpr u64 taken = 2;
-static_assert(alignof(WaitQueue) > taken, "the addresses of queues are told apart from the marks");
+static_assert(alignof(WaitQueue) >= 4, "WaitPlace tells addresses of queues from its marks");
 
 u64 place_of(const WaitQueue& queue) {
   return reinterpret_cast<u64>(&queue);
@@ -30,10 +18,10 @@ u64 place_of(const WaitQueue& queue) {
 }  // namespace
 
 void WaitQueue::enlist(Waiter& waiter, bool interruptible) {
-  KERNEL_ASSERT(waiter.place_.load(Order::relaxed) == 0);
+  KERNEL_ASSERT(!waiter.place_.waits());
   waiter.interruptible_ = interruptible;
   waiters_.push_back(waiter);
-  waiter.place_.store(place_of(*this), Order::release);
+  waiter.place_.enter(place_of(*this));
 }
 
 Errno WaitQueue::wait(Waiter& waiter, Instant deadline) {
@@ -58,23 +46,15 @@ bool WaitQueue::empty() {
 Waiter* WaitQueue::dequeue() {
   Waiter* waiter = waiters_.pop_front();
   if (waiter == nullptr) return nullptr;
-  u64 place = waiter->place_.load(Order::relaxed);
-  for (;;) {
-    if (place == place_of(*this)) {
-      if (waiter->place_.compare_exchange(place, 0, Order::acq_rel, Order::relaxed)) return waiter;
-    } else {
-      KERNEL_ASSERT(place == (place_of(*this) | pinned));
-      if (waiter->place_.compare_exchange(place, taken, Order::acq_rel, Order::relaxed)) break;
-    }
-  }
-  while (waiter->place_.load(Order::acquire) == taken) arch::pause();
+  const bool left = waiter->place_.leave(place_of(*this), arch::pause);
+  KERNEL_ASSERT(left);
   return waiter;
 }
 
 void WaitQueue::strike_out(Waiter& waiter) {
-  if (waiter.place_.load(Order::relaxed) != place_of(*this)) return;  // pinned it cannot be: that would be this core
+  if (!waiter.place_.waits_at(place_of(*this))) return;  // pinned it cannot be: that would be this core
   waiters_.remove(waiter);
-  waiter.place_.store(0, Order::release);
+  waiter.place_.clear();
 }
 
 bool WaitQueue::wake_one() {
@@ -94,22 +74,20 @@ u32 WaitQueue::wake_all() {
 
 bool WaitQueue::take_off(Waiter& waiter, bool only_interruptible) {
   for (;;) {
-    u64 place = waiter.place_.load(Order::acquire);
+    const u64 place = waiter.place_.pin();
     if (place == 0) return false;
-    if (only_interruptible && !waiter.interruptible_) return false;
-    if (!waiter.place_.compare_exchange(place, place | pinned, Order::acquire, Order::relaxed)) continue;
     WaitQueue& queue = *reinterpret_cast<WaitQueue*>(place);
+    if (only_interruptible && !waiter.interruptible_) {
+      static_cast<void>(waiter.place_.unpin(place));
+      return false;
+    }
     if (queue.lock_.try_lock()) {  // now nobody else can take it off
       queue.waiters_.remove(waiter);
-      waiter.place_.store(0, Order::release);
+      waiter.place_.clear();
       queue.lock_.unlock();
       return true;
     }
-    u64 mine = place | pinned;
-    if (!waiter.place_.compare_exchange(mine, place, Order::release, Order::relaxed)) {
-      waiter.place_.store(0, Order::release);  // taken: the queue is no longer touched here
-      return false;
-    }
+    if (!waiter.place_.unpin(place)) return false;
     arch::pause();
   }
 }

@@ -18,6 +18,7 @@
 #include "lib/intrusive_list.h"
 #include "lib/types.h"
 #include "sync/spin_lock.h"
+#include "sync/wait_place.h"
 
 namespace corral {
 
@@ -52,9 +53,7 @@ class Waiter {
   friend class WaitQueue;
   ListLink link_;               // guarded by the queue's lock
   bool interruptible_ = false;  // own core
-  // Where it waits: 0, or the address of the queue; bit 0 and the value `taken` are the hand-shake between the home
-  // core, which reads this without the queue's lock, and a waker that ends the wait meanwhile (waiter.cpp).
-  Atomic<u64> place_{0};
+  WaitPlace<> place_;           // the queue, if any
 };
 
 class WaitQueue {
