@@ -62,6 +62,7 @@ Result<void> SchedulingManager::initialise(const Options& options) {
 }
 
 Result<void> SchedulingManager::add(Core& core) {
+  LockGuard guard{lock_};  // not in the middle of a change of algorithm, which would miss this core
   Scheduler* scheduler = TRY(memory::make<Scheduler>(core, placer_.statistics(core.id()), tick_));
   Result<void> started = scheduler->start(*algorithm_.load(Order::acquire));
   if (!started.ok()) {

@@ -28,8 +28,8 @@ class SchedulingManager {
   // changed, to be called again with what does exist. enomem.
   Result<void> initialise(const Options& options);
   // Makes the core's scheduler, registers the device, sets core.scheduler and lets entities be placed there. Before
-  // that core is online; not for two cores at once. enomem.
-  Result<void> add(Core& core);
+  // that core is online; by itself or by the core that starts it. enomem.
+  Result<void> add(Core& core) EXCLUDES(lock_);
 
   // ---- any core, interrupts off, no lock ---------------------------------------------------------------------------
   // The core where `entity` (in no queue; the caller's at this moment) is to be enqueued, allowed and online. When it is
@@ -60,7 +60,7 @@ class SchedulingManager {
   friend SchedulingManager& scheduling();
   constexpr SchedulingManager() = default;
 
-  SpinLock lock_{Rank::scheduling_manager, "scheduling manager"};  // one change of algorithm at a time
+  SpinLock lock_{Rank::scheduling_manager, "scheduling manager"};  // one change of algorithm or of cores at a time
   Duration tick_{};                                                // boot, then constant
   sched::Placer placer_{random_source::next};
   Atomic<const sched::AlgorithmDescriptor*> algorithm_{nullptr};   // written under lock_ or at boot
