@@ -5,6 +5,7 @@
 #include "arch/page_table.h"
 #include "arch/port_io.h"
 #include "arch/processor.h"
+#include "platform/pc/debug_port.h"
 #include "trace/log.h"
 
 namespace corral::early_console {
@@ -77,9 +78,10 @@ void write(std::string_view text) {
 void retire() { log::remove_sink(write); }
 
 void stop(std::string_view reason) {
-  write("corral: ");
-  write(reason);
-  write("\ncorral: stopped.\n");
+  for (std::string_view part : {std::string_view{"corral: panic "}, reason, std::string_view{"\n"}}) {
+    write(part);
+    platform::write_debug_port(part);
+  }
   arch::halt_forever();
 }
 

@@ -9,6 +9,8 @@
 #include "boot/loaders.h"
 #include "boot/memory_map.h"
 #include "lib/memory_functions.h"
+#include "platform/pc/debug_port.h"
+#include "trace/panic.h"
 
 extern "C" {
 [[noreturn]] void corral_boot(corral::u64 protocol, corral::u64 information);  // entry.S
@@ -74,6 +76,7 @@ bool set_initramfs(BootInfo& info, u64 address, u64 size) {
 void corral_boot(corral::u64 protocol, corral::u64 information) {
   using namespace corral;
   early_console::start();
+  set_panic_hooks({.verdict = platform::write_debug_port});
   arch::start_bootstrap_processor();
 
   BootInfo& info = boot::boot_info;

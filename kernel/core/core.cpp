@@ -10,7 +10,6 @@
 
 #include "device/interrupts.h"
 #include "lib/format.h"
-#include "sched/engine/scheduler.h"
 #include "trace/panic.h"
 
 namespace corral {
@@ -106,12 +105,14 @@ void Core::arm_timer(Instant slice_end) {
   armed_ = target;
 }
 
+void Core::note_message_interrupt() {
+  bump(counters.message_interrupts_taken);
+}
+
 void Core::on_timer_interrupt() {
   bump(counters.timer_interrupts);
   armed_ = never;
   timers_.run_until(clock::now());
-  scheduler->on_timer();
-  rearm_timer();
 }
 
 }  // namespace corral

@@ -59,7 +59,10 @@ class Core final : public Device {
   void arm_timer(Instant slice_end);
   // Arms the hardware again after timers() has changed.
   void rearm_timer() { arm_timer(slice_end_); }
-  // The timer interrupt: runs the timers that are due, then the scheduler's on_timer().
+  // The interrupt that announces messages; they are read on the way out of the kernel.
+  void note_message_interrupt();
+  // The timer interrupt, first part: runs the timers that are due. The scheduler then looks at the slice, and
+  // rearm_timer() ends it.
   void on_timer_interrupt();
   [[nodiscard]] arch::CoreArea& area() { return area_; }
 

@@ -67,8 +67,8 @@ class Mailbox {
     return true;
   }
 
-  // Owner only: nothing committed is waiting.
-  [[nodiscard]] bool empty() const { return slots_[taken_ % Capacity].turn.load(Order::acquire) != taken_ + 1; }
+  // Owner only: nothing committed is waiting. (Relaxed: take() is what acquires the message.)
+  [[nodiscard]] bool empty() const { return slots_[taken_ % Capacity].turn.load(Order::relaxed) != taken_ + 1; }
 
  private:
   // `turn` says whose move it is: position p: free for the sender that allocates p; p + 1: valid for the owner.

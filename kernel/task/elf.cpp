@@ -24,7 +24,7 @@ struct ProgramHeader {  // Elf64_Phdr
 static_assert(sizeof(ProgramHeader) == 56);
 
 constexpr u16 type_executable = 2, type_shared = 3, machine_x86_64 = 62;
-constexpr u32 segment_load = 1, segment_interpreter = 3, segment_headers = 6, segment_stack = 0x6474e551;
+constexpr u32 segment_load = 1, segment_interpreter = 3, segment_stack = 0x6474e551;
 constexpr u32 flag_execute = 1, flag_write = 2, flag_read = 4;
 constexpr u64 user_end = 0x0000'7fff'ffff'f000;
 constexpr u64 longest_interpreter = 4096;

@@ -69,14 +69,13 @@ void set_machine_end(MachineEnd function) {
   machine_end = function;
 }
 
-void reap(Process& child) {
-  ProcessTable& table = process_table();
+void reap(Process& child) NO_THREAD_SAFETY_ANALYSIS {  // the table's lock is held: see exit.h
   child.state = ProcessState::reaped;
   if (child.parent != nullptr) {
     IntrusiveList<Process, &Process::sibling_link>::remove(child);
     child.parent = nullptr;
   }
-  table.remove(child);
+  process_table().remove(child);
   child.drop();  // the table's reference; callers hold their own
 }
 

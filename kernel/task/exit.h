@@ -12,7 +12,7 @@ Errno end_thread_step(Thread& thread);
 // Waits while the thread's process is stopped (SIGSTOP, SIGTSTP …).
 Errno stop_step(Thread& thread);
 
-// Waiting parents: takes a zombie child out of the table (wait4). Caller holds processes::lock().
+// Waiting parents: takes a zombie child out of the table (wait4). The caller holds processes::lock() and its own reference.
 void reap(Process& child);
 
 // The machine's end: called once, when the first process has ended; set by boot/. `status` is in wait4's form.

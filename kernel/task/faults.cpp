@@ -19,7 +19,7 @@ enum Exception : u64 {
 };
 
 constexpr i32 code_kernel = 0x80;  // SI_KERNEL
-constexpr i32 code_int_divide = 1, code_float_invalid = 7, code_illegal_operand = 2, code_breakpoint = 1, code_trace = 2;
+constexpr i32 code_int_divide = 1, code_float_invalid = 7, code_illegal_operand = 2, code_trace = 2;
 constexpr i32 code_not_mapped = 1, code_no_right = 2, code_bus_address = 2, code_alignment = 1;
 
 void note_nmi() {

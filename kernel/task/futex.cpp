@@ -3,6 +3,7 @@
 
 #include "core/core.h"
 #include "device/clock.h"
+#include "lib/container.h"
 #include "task/process.h"
 
 namespace corral::futex {
@@ -27,13 +28,6 @@ Bucket& bucket_of(const Key& key) {
 }
 static_assert(bucket_count == 256, "eight bits of the hash choose the bucket");
 
-// The operation that a request is a member of.
-Operation& owner(SectionRequest& request, SectionRequest Operation::* member) {
-  const auto* base = reinterpret_cast<const Operation*>(u64{4096});
-  const u64 offset = reinterpret_cast<u64>(&(base->*member)) - u64{4096};
-  return *reinterpret_cast<Operation*>(reinterpret_cast<u64>(&request) - offset);
-}
-
 // The submitter executes its own request unless it was chained in; then its thread has blocked and is to be woken.
 bool executed_by_submitter(const Operation& operation) {
   return operation.submitted_from == this_core().id();
@@ -57,7 +51,7 @@ bool compare(Operation& operation) {
 }
 
 void execute_wait(SectionRequest& request) {
-  Operation& operation = owner(request, &Operation::request);
+  Operation& operation = container_of(request, &Operation::request);
   if (!compare(operation)) return;
   Bucket& bucket = bucket_of(operation.key);
   operation.bucket.store(&bucket, Order::relaxed);
@@ -82,18 +76,18 @@ u32 wake_matching(Bucket& bucket, const Key& key, u32 bits, u32 count) {
 }
 
 void execute_wake(SectionRequest& request) {
-  Operation& operation = owner(request, &Operation::request);
+  Operation& operation = container_of(request, &Operation::request);
   operation.woken = wake_matching(bucket_of(operation.key), operation.key, operation.bits, operation.count);
   finish(operation, Operation::Outcome::done);
 }
 
 void execute_arrival(SectionRequest& request) {
-  Operation& waiter = owner(request, &Operation::move_request);
+  Operation& waiter = container_of(request, &Operation::move_request);
   waiter.bucket.load(Order::relaxed)->waiters.push_back(waiter);
 }
 
 void execute_requeue(SectionRequest& request) {
-  Operation& operation = owner(request, &Operation::request);
+  Operation& operation = container_of(request, &Operation::request);
   if (operation.compare && !compare(operation)) return;
   Bucket& from = bucket_of(operation.key);
   Bucket& to = bucket_of(operation.target);
@@ -118,7 +112,7 @@ void execute_requeue(SectionRequest& request) {
 }
 
 void execute_cancel(SectionRequest& request) {
-  Operation& waiter = owner(request, &Operation::cancel_request);
+  Operation& waiter = container_of(request, &Operation::cancel_request);
   Bucket* const at = waiter.bucket.load(Order::relaxed);
   if (at != nullptr && at != waiter.cancel_at) {
     // It was moved; the move was submitted there before this.

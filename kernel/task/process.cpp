@@ -114,6 +114,20 @@ void Process::note_status(i32 wait_status) {
   if (!ending_.load(Order::relaxed) && running_threads_ == 1) exit_status = wait_status;
 }
 
+void Process::inherit_actions(Process& from, bool only_ignored) {
+  // One at a time: locks of the same rank are not held together.
+  for (int i = 1; i <= signal_count; ++i) {
+    SignalAction action;
+    {
+      LockGuard guard{from.lock_};
+      action = from.actions[i];
+    }
+    if (only_ignored && action.handler > 1) action = {};
+    LockGuard guard{lock_};
+    actions[i] = action;
+  }
+}
+
 void Process::give_back_space() {
   if (!borrows_space.load(Order::relaxed)) return;
   LockGuard guard{process_table().lock};

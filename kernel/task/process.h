@@ -58,6 +58,8 @@ class Process final : public RefCounted<Process> {
   void end(i32 wait_status) EXCLUDES(lock_);
   // The status if the process ends because its last thread calls exit.
   void note_status(i32 wait_status) EXCLUDES(lock_);
+  // Before the first thread runs. `only_ignored`: handlers are not inherited.
+  void inherit_actions(Process& from, bool only_ignored) EXCLUDES(lock_);
   // A process that has been created but whose first thread could not be made: undoes create().
   void abandon();
   // A vfork child no longer uses its parent's memory (it executed a program or ended): the parent goes on.

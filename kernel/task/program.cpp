@@ -44,7 +44,7 @@ Result<void> map_segment(vm::AddressSpace& space, vm::Caller& caller, const elf:
     file.kind = vm::AreaKind::file;
     file.backing = backing;
     file.first_page = round_down(s.file_offset, page_size) / page_size;
-    TRY(space.map(caller, file));
+    (void)TRY(space.map(caller, file));
   }
   if (end > file_pages_end) {
     vm::MapRequest rest;
@@ -52,7 +52,7 @@ Result<void> map_segment(vm::AddressSpace& space, vm::Caller& caller, const elf:
     rest.length = end - file_pages_end;
     rest.protection = protection_of(s);
     rest.fixed = true;
-    TRY(space.map(caller, rest));
+    (void)TRY(space.map(caller, rest));
   }
   if (s.memory_size > s.file_size && file_end < file_pages_end && s.file_size != 0) {
     if (!s.write) return Errno::enoexec;  // memory beyond the file in a page that cannot be written
@@ -103,7 +103,7 @@ class StackBuilder {
     memcpy(buffer_ + platform_at, platform.data(), platform.size());
     const u64 random_at = round_down(at - 16, 16);
     for (u64 i = 0; i < 2; ++i) {
-      const u64 value = sched::random_source::next();
+      const u64 value = random_source::next();
       memcpy(buffer_ + random_at + i * 8, &value, sizeof value);
     }
 
@@ -217,7 +217,7 @@ Result<LoadedProgram> load_program(vm::Caller& caller, ByteSource& source, const
   stack.protection = {true, true, image.executable_stack};
   stack.fixed = true;
   stack.kind = vm::AreaKind::stack;
-  TRY(space.map(caller, stack));
+  (void)TRY(space.map(caller, stack));
 
   StackBuilder builder{arguments};
   TRY(builder.build(program, interpreter_at, path));

@@ -18,8 +18,8 @@ struct LoadedProgram {
 
 // The image of a program and where it was put.
 struct PlacedImage {
-  elf::Image image;
-  u64 base = 0;  // added to every address of the image
+  const elf::Image& image;
+  u64 base;  // added to every address of the image
 };
 
 // Reads and checks the headers. enoexec, logged with the reason; eio.

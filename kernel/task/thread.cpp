@@ -3,6 +3,7 @@
 
 #include "core/core.h"
 #include "device/clock.h"
+#include "lib/container.h"
 #include "memory/heap.h"
 #include "task/executive.h"
 #include "task/process.h"
@@ -40,8 +41,7 @@ Result<Ref<Thread>> Thread::create(Process& process, ThreadId id) {
 }
 
 Thread& Thread::of(sched::SchedulingEntity& entity) {
-  constexpr u64 offset = __builtin_offsetof(Thread, entity);
-  return *reinterpret_cast<Thread*>(reinterpret_cast<u64>(&entity) - offset);
+  return container_of(entity, &Thread::entity);
 }
 
 i64 Thread::user_ns() const {
@@ -133,9 +133,7 @@ Errno Thread::wait_at(WaitPlace& place, Instant deadline) {
 }
 
 void Thread::on_timeout(TimerEvent& event) {
-  constexpr u64 offset = __builtin_offsetof(Thread, timeout_);
-  auto& thread = *reinterpret_cast<Thread*>(reinterpret_cast<u64>(&event) - offset);
-  thread.end_wait_early(WakeReason::timed_out);
+  container_of(event, &Thread::timeout_).end_wait_early(WakeReason::timed_out);
 }
 
 void Thread::end_wait_early(WakeReason reason) {

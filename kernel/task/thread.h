@@ -64,6 +64,9 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   // the wake-up. `cancel` must lead to exactly one wake().
   struct WaitPlace {
     virtual void cancel(Thread& thread, WakeReason reason) = 0;
+
+   protected:
+    ~WaitPlace() = default;
   };
   // Waits until home is asked to resume; no signal ends it but the process's end does (it asks too).
   [[nodiscard]] Errno wait_for_resume();

@@ -93,8 +93,8 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   // What map() checks of length and place before anything else: einval, enomem, eperm.
   static Result<void> check_place(const MapRequest& request);
 
-  // A fault of the calling thread. ok: try the access again. blocked. efault: no such mapping or right (SIGSEGV);
-  // eio: beyond the end of a file (SIGBUS); enomem: the process cannot go on.
+  // A fault of the calling thread. ok: try the access again. blocked. efault: nothing is mapped there; eacces: not with
+  // this right (both SIGSEGV); eio: beyond the end of a file (SIGBUS); enomem: the process cannot go on.
   Result<void> handle_fault(Caller& caller, VirtualAddress address, Access access);
 
   // ---- kernel access to user memory ------------------------------------------------------------------------------
@@ -116,6 +116,11 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   [[nodiscard]] bool covers(VirtualAddress start, VirtualAddress end) EXCLUDES(lock_);
   // One byte for each page from `start` (page aligned) on: 1 when it is in memory. enomem: part of it is in no area.
   Result<void> residency(VirtualAddress start, std::span<u8> pages) EXCLUDES(lock_);
+
+  // The address lies in a mapping that processes share. False also where nothing is mapped.
+  [[nodiscard]] bool is_shared(VirtualAddress address) EXCLUDES(lock_);
+  // Grows before any page is taken away or replaced: who finds it unchanged may still use a pointer from resolve().
+  [[nodiscard]] u64 changes_begun() const { return changes_begun_.load(Order::seq_cst); }
 
   // ---- for vm/ itself: CoreTranslation, TranslationDrop ----
   [[nodiscard]] AtomicCoreSet& active() { return active_; }
@@ -182,6 +187,7 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   arch::PageTable table_;     // changed under lock_; looked up without it
   AtomicCoreSet active_;      // cores that may hold translations; each adds and removes itself
   Atomic<u64> limit_{~u64{0}};
+  Atomic<u64> changes_begun_{0};
 
   SpinLock lock_{Rank::address_space, "address space"};
   AreaSet areas_ GUARDED_BY(lock_){VirtualAddress{lowest_address}, VirtualAddress{mapping_ceiling}};

@@ -24,6 +24,12 @@ bool AddressSpace::enter(Caller& caller) {
   return true;
 }
 
+bool AddressSpace::is_shared(VirtualAddress address) {
+  LockGuard guard{lock_};
+  const Area* area = areas_.find(address);
+  return area != nullptr && area->shared;
+}
+
 void AddressSpace::leave(Caller& caller) {
   {
     LockGuard guard{lock_};
@@ -46,6 +52,7 @@ bool AddressSpace::drop_everywhere(Caller& caller) {
     KERNEL_ASSERT(drop.answered());
     caller.dropping = false;
   } else if (!drop.nothing()) {
+    changes_begun_.fetch_add(1, Order::seq_cst);
     // The changes of the table come before the look at active_; see CoreTranslation::load.
     fence(Order::seq_cst);
     CoreTranslation::here().forget(*this, drop.start, drop.end);

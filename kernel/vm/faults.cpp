@@ -89,7 +89,8 @@ Result<AddressSpace::Settled> AddressSpace::try_to_settle(Caller& caller, Virtua
                                                           Supply& supply) {
   Area* area = areas_.find(page);
   if (area == nullptr && replaced_start_ <= page && page < replaced_end_) return wait_for_change(caller);
-  if (area == nullptr || !permits(*area, access)) return Errno::efault;
+  if (area == nullptr) return Errno::efault;
+  if (!permits(*area, access)) return Errno::eacces;
   arch::Translation found;
   const bool present = table_.lookup(page, found);
   if (present && (supply.only_missing || permits(found.rights, access))) {

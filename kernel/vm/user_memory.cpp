@@ -36,7 +36,9 @@ Result<u8*> AddressSpace::resolve(Caller& caller, VirtualAddress address, Access
       return arch::direct(found.frame) + address.value % page_size;
     }
     const Result<void> settled = settle_fault(caller, page, access, false);
-    if (!settled.ok()) return settled.error() == Errno::eio ? Errno::efault : settled.error();
+    if (settled.ok()) continue;
+    const bool unreachable = settled.error() == Errno::eio || settled.error() == Errno::eacces;
+    return unreachable ? Errno::efault : settled.error();
   }
 }
 

@@ -1,6 +1,7 @@
 // execve, execveat: replaces the program of the calling process. Everything that can fail is done before the old program is
 // given up; the new address space is complete by then.
 #include "abi/linux/call.h"
+#include "abi/linux/execute.h"
 #include "core/core.h"
 #include "fs/executable.h"
 #include "lib/memory_functions.h"
@@ -78,9 +79,8 @@ void set_name(char (&name)[16], std::string_view text) {
 }
 
 // From here on there is no way back.
-void commit(Call& call, LoadedProgram& program, std::string_view name, fs::Inode& file) {
-  Thread& thread = call.thread;
-  Process& process = call.process;
+void commit(Thread& thread, LoadedProgram& program, std::string_view name, fs::Inode& file) {
+  Process& process = thread.process();
   process.adopt_leader_id(thread);
   process.resources->before_exec();
   thread.space = program.space.get();
@@ -116,8 +116,7 @@ Result<i64> execute(Call& call, i32 directory, VirtualAddress path_at, VirtualAd
   Text path_text;
   TRY(path_text.allocate(longest_path));
   const u64 length = TRY(vm::copy_string_in(call.space, call.thread.caller, path_text.data(), longest_path, path_at));
-  std::string_view path{path_text.data(), length};
-  const std::string_view name = base_name(path);
+  const std::string_view path{path_text.data(), length};
 
   ArgumentBlock arguments;
   TRY(arguments.allocate());
@@ -125,41 +124,7 @@ Result<i64> execute(Call& call, i32 directory, VirtualAddress path_at, VirtualAd
   arguments.end_arguments();
   TRY(take_strings(call, environment_at, arguments));
   if (arguments.argument_count() == 0) TRY(arguments.replace_first(path, {}, {}));
-
-  Ref<fs::Inode> file = TRY(fs::open_executable(call.thread, directory, path, flags));
-  char line[script_line];
-  Text interpreter_text;
-  std::string_view script = path;
-  for (u32 depth = 0;; ++depth) {
-    fs::ExecutableSource source{file};
-    const u64 got = TRY(source.read_at(0, {reinterpret_cast<u8*>(line), sizeof line}));
-    std::string_view interpreter;
-    std::string_view argument;
-    if (!parse_script({line, got}, interpreter, argument)) break;
-    if (depth == deepest_script) return Errno::eloop;
-    TRY(arguments.replace_first(interpreter, argument, script));
-    if (interpreter_text.data() == nullptr) TRY(interpreter_text.allocate(script_line));
-    memcpy(interpreter_text.data(), interpreter.data(), interpreter.size());
-    script = {interpreter_text.data(), interpreter.size()};
-    file = TRY(fs::open_executable(call.thread, at_fdcwd, script));
-  }
-
-  fs::ExecutableSource source{file};
-  const elf::Image image = TRY(read_image(source));
-  Ref<fs::Inode> loader_file;
-  if (image.interpreter_size != 0) {
-    Text loader_path;
-    TRY(loader_path.allocate(image.interpreter_size));
-    const u64 got = TRY(source.read_at(image.interpreter_offset, {reinterpret_cast<u8*>(loader_path.data()), image.interpreter_size}));
-    if (got != image.interpreter_size || loader_path.data()[got - 1] != '\0') return Errno::enoexec;
-    loader_file = TRY(fs::open_executable(call.thread, at_fdcwd, {loader_path.data(), got - 1}));
-  }
-
-  TRY(call.process.become_alone(call.thread));
-  fs::ExecutableSource loader_source{loader_file};
-  LoadedProgram program =
-      TRY(load_program(call.thread.caller, source, image, loader_file ? &loader_source : nullptr, arguments, path));
-  commit(call, program, name, *file);
+  TRY(execute_program(call.thread, directory, path, arguments, flags));
   return 0;
 }
 
@@ -174,6 +139,45 @@ Result<i64> sys_execveat(Call& call) {
 constexpr Entry entries[] = {{59, "execve", sys_execve}, {322, "execveat", sys_execveat}};
 
 }  // namespace
+
+Result<void> execute_program(Thread& thread, i32 directory, std::string_view path, ArgumentBlock& arguments, u32 flags) {
+  Ref<fs::Inode> file = TRY(fs::open_executable(thread, directory, path, flags));
+  char line[script_line];
+  Text interpreter_text;
+  std::string_view script = path;
+  for (u32 depth = 0;; ++depth) {
+    fs::ExecutableSource source{file};
+    const u64 got = TRY(source.read_at(0, {reinterpret_cast<u8*>(line), sizeof line}));
+    std::string_view interpreter;
+    std::string_view argument;
+    if (!parse_script({line, got}, interpreter, argument)) break;
+    if (depth == deepest_script) return Errno::eloop;
+    TRY(arguments.replace_first(interpreter, argument, script));
+    if (interpreter_text.data() == nullptr) TRY(interpreter_text.allocate(script_line));
+    memcpy(interpreter_text.data(), interpreter.data(), interpreter.size());
+    script = {interpreter_text.data(), interpreter.size()};
+    file = TRY(fs::open_executable(thread, at_fdcwd, script));
+  }
+
+  fs::ExecutableSource source{file};
+  const elf::Image image = TRY(read_image(source));
+  Ref<fs::Inode> loader_file;
+  if (image.interpreter_size != 0) {
+    Text loader_path;
+    TRY(loader_path.allocate(image.interpreter_size));
+    const u64 got = TRY(
+        source.read_at(image.interpreter_offset, {reinterpret_cast<u8*>(loader_path.data()), image.interpreter_size}));
+    if (got != image.interpreter_size || loader_path.data()[got - 1] != '\0') return Errno::enoexec;
+    loader_file = TRY(fs::open_executable(thread, at_fdcwd, {loader_path.data(), got - 1}));
+  }
+
+  TRY(thread.process().become_alone(thread));
+  fs::ExecutableSource loader_source{loader_file};
+  LoadedProgram program =
+      TRY(load_program(thread.caller, source, image, loader_file ? &loader_source : nullptr, arguments, path));
+  commit(thread, program, base_name(path), *file);
+  return {};
+}
 
 std::span<const Entry> exec_calls() {
   return entries;

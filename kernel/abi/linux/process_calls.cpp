@@ -72,16 +72,7 @@ Result<Ref<Process>> make_process(Call& call, const CloneRequest& r, Ref<vm::Add
   child->arguments_end = parent.arguments_end;
   memcpy(child->name, parent.name, sizeof child->name);
   memcpy(child->executable, parent.executable, sizeof child->executable);
-  SignalAction actions[signal_count + 1];
-  {
-    LockGuard guard{parent.lock()};
-    memcpy(actions, parent.actions, sizeof actions);
-  }
-  LockGuard guard{child->lock()};
-  for (int i = 1; i <= signal_count; ++i) {
-    if ((r.flags & clone_clear_sighand) != 0 && actions[i].handler > 1) actions[i] = {};
-    child->actions[i] = actions[i];
-  }
+  child->inherit_actions(parent, (r.flags & clone_clear_sighand) != 0);
   return child;
 }
 

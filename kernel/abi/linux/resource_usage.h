@@ -14,7 +14,7 @@ struct ResourceUsage {  // struct rusage
   i64 largest_resident_kib;
   i64 unused_1[3];
   i64 minor_faults, major_faults;
-  i64 unused_2[5];
+  i64 unused_2[6];
   i64 voluntary_switches, involuntary_switches;
 };
 static_assert(sizeof(ResourceUsage) == 144);

@@ -57,7 +57,7 @@ Result<i64> sys_getcpu(Call& call) {
 
 // Only the normal class exists so far: the others are refused as Linux refuses a caller without the right.
 Result<i64> sys_sched_setscheduler(Call& call) {
-  TRY(thread_of(call, call.number(0)));
+  (void)TRY(thread_of(call, call.number(0)));
   const i32 priority = TRY(call.read<i32>(call.address(2)));
   const i32 wanted = call.number(1) & ~0x4000'0000;
   if (wanted == other || wanted == batch || wanted == idle) return priority == 0 ? Result<i64>{0} : Result<i64>{Errno::einval};
@@ -67,15 +67,15 @@ Result<i64> sys_sched_setscheduler(Call& call) {
   return Errno::einval;
 }
 Result<i64> sys_sched_getscheduler(Call& call) {
-  TRY(thread_of(call, call.number(0)));
+  (void)TRY(thread_of(call, call.number(0)));
   return other;
 }
 Result<i64> sys_sched_setparam(Call& call) {
-  TRY(thread_of(call, call.number(0)));
+  (void)TRY(thread_of(call, call.number(0)));
   return TRY(call.read<i32>(call.address(1))) == 0 ? Result<i64>{0} : Result<i64>{Errno::einval};
 }
 Result<i64> sys_sched_getparam(Call& call) {
-  TRY(thread_of(call, call.number(0)));
+  (void)TRY(thread_of(call, call.number(0)));
   TRY(call.write(call.address(1), i32{0}));
   return 0;
 }

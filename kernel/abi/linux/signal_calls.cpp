@@ -215,7 +215,7 @@ Result<i64> sys_kill(Call& call) {
   return any ? Result<i64>{0} : Result<i64>{Errno::esrch};
 }
 
-Result<i64> send_to_thread(Call& call, i32 group, i32 id, int signal, const SignalInfo& info) {
+Result<i64> send_to_thread(i32 group, i32 id, int signal, const SignalInfo& info) {
   if (id <= 0 || group == 0) return Errno::einval;
   if (signal < 0 || signal > signal_count) return Errno::einval;
   const Ref<Thread> thread = processes::find_thread({id});
@@ -225,12 +225,12 @@ Result<i64> send_to_thread(Call& call, i32 group, i32 id, int signal, const Sign
 }
 
 Result<i64> sys_tkill(Call& call) {
-  return send_to_thread(call, -1, call.number(0), call.number(1), from_caller(call, call.number(1), code_tkill));
+  return send_to_thread(-1, call.number(0), call.number(1), from_caller(call, call.number(1), code_tkill));
 }
 
 Result<i64> sys_tgkill(Call& call) {
   if (call.number(0) <= 0) return Errno::einval;
-  return send_to_thread(call, call.number(0), call.number(1), call.number(2), from_caller(call, call.number(2), code_tkill));
+  return send_to_thread(call.number(0), call.number(1), call.number(2), from_caller(call, call.number(2), code_tkill));
 }
 
 struct QueuedInformation {
@@ -258,7 +258,7 @@ Result<i64> sys_rt_sigqueueinfo(Call& call) {
 Result<i64> sys_rt_tgsigqueueinfo(Call& call) {
   if (call.number(0) <= 0) return Errno::einval;
   const SignalInfo info = TRY(queued(call, call.address(3), call.number(2), call.number(0) != call.process.id().value));
-  return send_to_thread(call, call.number(0), call.number(1), call.number(2), info);
+  return send_to_thread(call.number(0), call.number(1), call.number(2), info);
 }
 
 constexpr Entry entries[] = {

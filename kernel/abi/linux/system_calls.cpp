@@ -68,7 +68,7 @@ Result<i64> sys_getrandom(Call& call) {
   TRY(vm::prepare(call.space, call.thread.caller, to, size, vm::Access::write));
   u64 words[32];
   for (u64 done = 0; done < size;) {
-    for (u64& word : words) word = sched::random_source::next();
+    for (u64& word : words) word = random_source::next();
     const u64 piece = size - done < sizeof words ? size - done : sizeof words;
     TRY(vm::copy_out(call.space, call.thread.caller, to + done, words, piece));
     done += piece;

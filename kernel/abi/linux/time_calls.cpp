@@ -43,7 +43,7 @@ Result<i64> sys_clock_gettime(Call& call) {
 }
 
 Result<i64> sys_clock_getres(Call& call) {
-  TRY(read_clock(call, call.number(0)));
+  (void)TRY(read_clock(call, call.number(0)));
   if (call.argument[1] != 0) TRY(call.write(call.address(1), TimeSpec{0, 1}));
   return 0;
 }
@@ -69,7 +69,7 @@ Result<i64> sleep(Call& call, i32 clock_id, bool absolute, VirtualAddress reques
   Thread& thread = call.thread;
   if (thread.step.phase == 0) {
     if (clock_id == clock_thread || clock_id == clock_process) return clock_id == clock_thread ? Errno::einval : Errno::eopnotsupp;
-    TRY(read_clock(call, clock_id));
+    (void)TRY(read_clock(call, clock_id));
     const TimeSpec spec = TRY(call.read<TimeSpec>(request));
     const Duration wait = TRY(duration_of(spec));
     Instant deadline = deadline_after(clock::now(), wait);

@@ -111,6 +111,7 @@ void detect_features() {
   CpuidResult vendor = cpuid(0);
   u32 extended = cpuid(0x8000'0000).a;
   CpuidResult one = cpuid(1);
+  f.first_leaf_edx = one.d;
   CpuidResult seven = vendor.a >= 7 ? cpuid(7) : CpuidResult{};
   CpuidResult extended_one = cpuid(0x8000'0001);
   f.xsave = bit(one.c, 26) && vendor.a >= 0xd;

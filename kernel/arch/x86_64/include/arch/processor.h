@@ -65,6 +65,7 @@ struct Features {
   char brand[49];
   char hypervisor_name[13];  // "TCGTCGTCGTCG" under QEMU without hardware virtualisation; empty on bare metal
   u32 family, model, stepping;
+  u32 first_leaf_edx;  // CPUID leaf 1, EDX: what programs are told as AT_HWCAP
 };
 [[nodiscard]] const Features& features();
 

@@ -1,0 +1,148 @@
+// The boot, as a reader meets it: a page of calls, each named after what it does. See boot/kernel_main.h.
+#include "boot/kernel_main.h"
+
+#include "abi/linux/table.h"
+#include "arch/page_table.h"
+#include "boot/first_process.h"
+#include "boot/options.h"
+#include "core/core.h"
+#include "core/remote_call.h"
+#include "device/interrupts.h"
+#include "device/machine.h"
+#include "fs/setup.h"
+#include "memory/heap.h"
+#include "memory/page_allocator.h"
+#include "platform/pc/core_start.h"
+#include "platform/pc/debug_port.h"
+#include "platform/pc/platform.h"
+#include "sched/engine/manager.h"
+#include "task/executive.h"
+#include "trace/log.h"
+#include "trace/panic.h"
+#include "vm/address_space.h"
+
+namespace corral {
+
+namespace {
+
+constexpr u32 stack_pages = 4;
+
+constinit boot::Options options;
+
+// What every core gets when its mailbox or timer interrupts it. The mail itself is read on the way out of the kernel.
+class MessageInterrupt final : public InterruptHandler {
+ public:
+  void handle_interrupt() override { this_core().note_message_interrupt(); }
+};
+class TimerInterrupt final : public InterruptHandler {
+ public:
+  void handle_interrupt() override {
+    Core& core = this_core();
+    core.on_timer_interrupt();
+    core.scheduler->on_timer();
+    core.rearm_timer();
+  }
+};
+constinit MessageInterrupt message_interrupt;
+constinit TimerInterrupt timer_interrupt;
+
+template <class T>
+T must(Result<T> result, const char* what) {
+  if (!result) {
+    log::error("{} (error {})", what, result.error());
+    panic("the machine cannot be started");
+  }
+  return result.take();
+}
+
+void read_options(const BootInfo& info) {
+  options = boot::parse_options(
+      info.command_line, [](void*, std::string_view text) { log::warning("command line: {}", text); }, nullptr);
+  log::set_level(options.quiet ? std::string_view{"warning"} : options.log_level);
+  set_panic_action(options.panic == "off" ? PanicAction::power_off : PanicAction::halt);
+}
+
+void start_memory(const BootInfo& info) {
+  memory::initialise_pages(info, info.reserved_memory());
+  memory::initialise_heap();
+  const memory::PageStatistics pages = memory::page_statistics();
+  log::info("memory: {} MiB, {} KiB reserved", pages.total * page_size >> 20, pages.reserved * page_size >> 10);
+}
+
+void connect_interrupts() {
+  interrupts::set_handler(arch::vector_message, "message", message_interrupt);
+  interrupts::set_handler(arch::vector_timer, "timer", timer_interrupt);
+  set_panic_hooks({.halt_others = [] { interrupts::local_controller().send_halt_to_others(); },
+                   .verdict = [](std::string_view text) { platform::write_debug_port(text); },
+                   .power_off = [] { platform::power_off(125); }});
+  machine::set_operations({.power_off = [](i32 status) { platform::power_off(status); },
+                           .reboot = [] { platform::reboot(); }});
+}
+
+// The scheduler and executive of a core: the last thing before it may run threads.
+Result<void> start_scheduling(Core& core) {
+  TRY(scheduling().add(core));
+  core.executive = TRY(memory::make<Executive>(core));
+  return {};
+}
+
+void start_bootstrap_core() {
+  Core& core = cores::get(CoreId{0});
+  const VirtualAddress stack = must(arch::map_kernel_stack(stack_pages), "no memory for the first kernel stack");
+  core.area().kernel_stack = stack.value;
+  arch::initialise_processor(core, core.area(), stack);
+  must(platform::start_timers(), "the bootstrap core's timer does not work");
+  const i64 tick_ns = 1'000'000'000 / static_cast<i64>(options.timer_hz);
+  SchedulingManager::Options policies{options.algorithm, options.placement, nanoseconds(tick_ns)};
+  if (!scheduling().initialise(policies)) {
+    must(scheduling().initialise({.tick = nanoseconds(tick_ns)}), "no scheduling policy can be used");
+  }
+  must(start_scheduling(core), "no memory for the bootstrap core's scheduler");
+  cores::mark_online(core);
+  log::info("Hello world from core 0!");
+}
+
+[[noreturn]] void run_this_core() {
+  this_core().executive->run();
+}
+
+}  // namespace
+
+void core_main(Core& core) {
+  Result<void> ready = platform::initialise_this_core(core);
+  if (ready) ready = start_scheduling(core);
+  if (!ready) {
+    log::error("core {} cannot run (error {})", core.id(), ready.error());
+    core.set_state(CoreState::error);
+    arch::halt_forever();
+  }
+  log::info("Hello world from core {}!", core.id());
+  cores::mark_online(core);
+  run_this_core();
+}
+
+void kernel_main(BootInfo& info) {
+  platform::early_consoles();
+  read_options(info);
+  log::notice("Corral, started by {}", info.loader);
+  start_memory(info);
+  must(platform::detect(info, {options.clock, options.x2apic, options.cores_max}), "the machine lacks what Corral needs");
+  connect_interrupts();
+  vm::initialise();
+  Executive::initialise();
+  RemoteCall::initialise();
+  start_bootstrap_core();
+  platform::start_other_cores();
+  log::notice("{} of {} cores online, {} scheduling, {} placement", cores::online_count(), cores::count(),
+              scheduling().algorithm_name(), scheduling().placement_name());
+  abi::initialise_system_calls();
+  const auto* archive = arch::direct<const u8>(info.initramfs);
+  must(fs::initialise({archive, info.initramfs_size}, info.command_line), "the file systems cannot be started");
+  fs::start_terminal();
+  machine::set_farewell(fs::flush_terminal);
+  if (options.memory_fail != 0) memory::fail_allocation(options.memory_fail, options.memory_fail_every);
+  must(boot::start_first_process(options), "no memory for the first process");
+  arch::restart_on_core_stack(run_this_core);
+}
+
+}  // namespace corral
