@@ -144,10 +144,10 @@ Result<void> touch(Call& call, VirtualAddress start, VirtualAddress end, vm::Acc
   u64& reached = call.thread.step.word[0];
   for (VirtualAddress page = start + reached; page < end; page = page + page_size) {
     Result<void> touched = call.space.handle_fault(call.thread.caller, page, access);
-    if (best && !touched.ok() && touched.error() == Errno::efault) {
+    if (best && !touched.ok() && touched.error() == Errno::eacces) {
       touched = call.space.handle_fault(call.thread.caller, page, vm::Access::read);
     }
-    if (!touched.ok()) return touched.error();
+    if (!touched.ok()) return touched.error() == Errno::eio || touched.error() == Errno::eacces ? Errno::efault : touched.error();
     reached = page + page_size - start;
   }
   return {};
