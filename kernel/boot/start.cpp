@@ -8,7 +8,6 @@
 #include "boot/kernel_main.h"
 #include "boot/loaders.h"
 #include "boot/memory_map.h"
-#include "lib/memory_functions.h"
 #include "platform/pc/debug_port.h"
 #include "trace/panic.h"
 
@@ -24,7 +23,6 @@ namespace {
 
 constinit BootInfo boot_info;
 
-constexpr u64 four_gib = u64{4} << 30;
 constexpr u64 least_memory = u64{32} << 20;
 
 u64 physical(const u8* symbol) { return reinterpret_cast<u64>(symbol) - arch::kernel_image_base; }
@@ -41,35 +39,6 @@ std::string_view read_loader(u64 protocol, u64 information, BootInfo& info) {
 }
 
 }  // namespace
-
-bool reachable(u64 address, u64 size) {
-  return address != 0 && address < four_gib && size <= four_gib - address;
-}
-
-std::string_view text_at(u64 address, size_t limit) {
-  const char* text = arch::direct<const char>({address});
-  size_t length = 0;
-  while (length < limit && reachable(address + length, 1) && text[length] != 0) ++length;
-  return {text, length};
-}
-
-void set_command_line(BootInfo& info, std::string_view text) {
-  size_t length = text.size();
-  if (length >= BootInfo::max_command_line) {
-    length = BootInfo::max_command_line - 1;
-    while (length > 0 && text[length] != ' ') --length;
-  }
-  memcpy(info.command_line, text.data(), length);
-  info.command_line[length] = 0;
-}
-
-bool set_initramfs(BootInfo& info, u64 address, u64 size) {
-  if (size == 0) return true;
-  if (!reachable(address, size)) return false;
-  info.initramfs = {address};
-  info.initramfs_size = size;
-  return true;
-}
 
 }  // namespace corral::boot
 

@@ -5,6 +5,8 @@
 #include "arch/page_table.h"
 #include "arch/processor.h"
 #include "descriptors.h"
+#include "lib/atomic.h"
+#include "lib/format.h"
 #include "trace/log.h"
 #include "trace/panic.h"
 
@@ -68,6 +70,9 @@ void build_gates() {
   }
 }
 
+constinit Atomic<u64> nmis{0};
+constinit Atomic<u64> nmis_shown{0};
+
 void set_gs_word(u64 offset, u64 value) {
   asm volatile("movq %1, %%gs:(%0)" ::"r"(offset), "r"(value) : "memory");
 }
@@ -126,30 +131,38 @@ void TrapFrame::rewind_system_call() {
   rcx = rip;  // as SYSCALL would leave it, so that the short way back stays open
 }
 
+u64 nmi_count() { return nmis.load(Order::relaxed); }
+
 // Called on an emergency stack; the interrupted code may be anything, the entry code included.
 void corral_emergency_trap(TrapFrame& frame) {
   if (frame.vector == vector_nmi) {
     if (panicking()) halt_forever();
-    if (may_take_locks(frame)) {
-      log::warning("NMI: unknown reason, going on");
-    } else {
-      asm volatile("incl %%gs:%c0" ::"i"(CORRAL_AREA_MISSED_NMIS) : "memory");
-    }
+    nmis.fetch_add(1, Order::relaxed);
+    asm volatile("incl %%gs:%c0" ::"i"(CORRAL_AREA_MISSED_NMIS) : "memory");
+    if (may_take_locks(frame)) corral_report_missed_nmis();
     return;
   }
   if (frame.vector == vector_double_fault) {
     // The processor could not push a frame: almost always because the kernel stack has run into its guard page.
-    if (is_stack_guard({fault_address()})) panic_with_frame("kernel stack overflow", frame);
-    panic_with_frame("double fault", frame);
+    if (!is_stack_guard({fault_address()})) panic_with_frame("double fault", frame);
+    char text[64];
+    std::string_view message = format_to({text, sizeof(text) - 1}, "kernel stack overflow on core {}", core_index());
+    text[message.size()] = 0;
+    panic_with_frame(text, frame);
   }
   panic_with_frame("machine check", frame);
 }
 
-// Called on the kernel stack right after an entry from user mode or from an idle core, when no lock is held.
+// Called when this core holds no lock: in user mode or idle when the NMI came, or at the next such moment. Of many only some
+// are shown (each time their number has doubled), so that a storm of them does not fill the log.
 void corral_report_missed_nmis() {
-  u32 missed = 0;
-  asm volatile("xchgl %0, %%gs:%c1" : "+r"(missed) : "i"(CORRAL_AREA_MISSED_NMIS) : "memory");
-  log::warning("NMI: {} came while the kernel ran, unknown reason, going on", missed);
+  u32 news = 0;
+  asm volatile("xchgl %0, %%gs:%c1" : "+r"(news) : "i"(CORRAL_AREA_MISSED_NMIS) : "memory");
+  u64 number = nmi_count();
+  u64 shown = nmis_shown.load(Order::relaxed);
+  if (news == 0 || (shown != 0 && number < 2 * shown)) return;
+  if (!nmis_shown.compare_exchange(shown, number, Order::relaxed, Order::relaxed)) return;
+  log::warning("NMI: the reason is unknown, going on ({} so far)", number);
 }
 
 }  // namespace corral::arch

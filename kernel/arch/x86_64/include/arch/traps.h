@@ -47,4 +47,8 @@ struct PageFault {
 };
 [[nodiscard]] PageFault page_fault_of(const TrapFrame& frame);
 
+// Non-maskable interrupts seen since boot, on all cores. arch handles them itself (they may come while a lock is held, so the
+// rooms above never see one): counted, reported in the log at the next safe moment, nothing else. During a panic: halt.
+[[nodiscard]] u64 nmi_count();
+
 }  // namespace corral::arch
