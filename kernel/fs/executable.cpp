@@ -2,6 +2,7 @@
 #include "fs/executable.h"
 
 #include "fs/resources.h"
+#include "lib/memory_functions.h"
 #include "task/thread.h"
 
 namespace corral::fs {
@@ -25,7 +26,8 @@ Result<std::string_view> name_of(Inode& file, std::span<char> to) {
   const Result<std::string_view> path = path_of(file, to);
   if (!path.ok() && path.error() == Errno::erange) return Errno::enametoolong;
   if (!path.ok()) return path.error();
-  return path.value();
+  memmove(to.data(), path.value().data(), path.value().size());
+  return std::string_view{to.data(), path.value().size()};
 }
 
 Result<u64> ExecutableSource::read_at(u64 offset, std::span<u8> to) {

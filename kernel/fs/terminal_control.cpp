@@ -28,6 +28,7 @@ bool group_exists(i32 group, i32 session) {
   bool found = false;
   processes::for_each([&](Process& process) {
     if (process.group.load(Order::relaxed) == group && process.session.load(Order::relaxed) == session) found = true;
+    return !found;
   });
   return found;
 }

@@ -1,0 +1,199 @@
+// chmod, chown, utime and their relatives; umask; extended attributes (there are none). What is asked for is stored; everyone
+// is root, so nothing is refused. Source: the Linux man-pages of these calls.
+#include "abi/linux/file_handlers.h"
+#include "fs/inode.h"
+
+namespace corral::abi {
+
+namespace {
+
+using fs::AttributeChange;
+using fs::Follow;
+using fs::Inode;
+
+Result<i64> change(Call& call, int directory, VirtualAddress path_at, Follow follow, u32 flags, const AttributeChange& wanted) {
+  NamedFile named;
+  Ref<Inode> file = TRY(named.existing(call, directory, path_at, follow, flags));
+  return success(file->change(wanted));
+}
+
+Result<i64> change_open(Call& call, const AttributeChange& wanted) {
+  Ref<fs::OpenFile> file = TRY(file_at(call, 0));
+  if ((file->flags() & fs::o_path) != 0) return Errno::ebadf;
+  return success(file->inode().change(wanted));
+}
+
+// ---- permissions -----------------------------------------------------------------------------------------------------------
+
+AttributeChange permissions(u64 mode) {
+  return {.set_permissions = true, .permissions = static_cast<u32>(mode) & 07777};
+}
+
+Result<i64> sys_chmod(Call& call) {
+  return change(call, fs::at_fdcwd, call.address(0), Follow::yes, 0, permissions(call.argument[1]));
+}
+
+Result<i64> sys_fchmod(Call& call) {
+  return change_open(call, permissions(call.argument[1]));
+}
+
+Result<i64> sys_fchmodat(Call& call) {
+  return change(call, call.number(0), call.address(1), Follow::yes, 0, permissions(call.argument[2]));
+}
+
+Result<i64> sys_fchmodat2(Call& call) {
+  const u32 flags = static_cast<u32>(call.argument[3]);
+  if ((flags & ~(fs::at_symlink_nofollow | fs::at_empty_path)) != 0) return Errno::einval;
+  const Follow follow = follow_unless(flags, fs::at_symlink_nofollow);
+  return change(call, call.number(0), call.address(1), follow, flags, permissions(call.argument[2]));
+}
+
+// ---- owners ----------------------------------------------------------------------------------------------------------------
+
+AttributeChange owner(u64 user_argument, u64 group_argument) {
+  constexpr u32 keep = ~u32{0};
+  const u32 user = static_cast<u32>(user_argument);
+  const u32 group = static_cast<u32>(group_argument);
+  return {.set_user = user != keep, .set_group = group != keep, .user = user, .group = group};
+}
+
+Result<i64> sys_chown(Call& call) {
+  return change(call, fs::at_fdcwd, call.address(0), Follow::yes, 0, owner(call.argument[1], call.argument[2]));
+}
+
+Result<i64> sys_lchown(Call& call) {
+  return change(call, fs::at_fdcwd, call.address(0), Follow::no, 0, owner(call.argument[1], call.argument[2]));
+}
+
+Result<i64> sys_fchown(Call& call) {
+  return change_open(call, owner(call.argument[1], call.argument[2]));
+}
+
+Result<i64> sys_fchownat(Call& call) {
+  const u32 flags = static_cast<u32>(call.argument[4]);
+  if ((flags & ~(fs::at_symlink_nofollow | fs::at_empty_path)) != 0) return Errno::einval;
+  const Follow follow = follow_unless(flags, fs::at_symlink_nofollow);
+  return change(call, call.number(0), call.address(1), follow, flags, owner(call.argument[2], call.argument[3]));
+}
+
+// ---- times -----------------------------------------------------------------------------------------------------------------
+
+struct TimeVal {
+  i64 seconds, microseconds;
+};
+
+AttributeChange now() {
+  const i64 ns = fs::wall_time_ns();
+  return {.set_accessed = true, .set_modified = true, .accessed_ns = ns, .modified_ns = ns};
+}
+
+// einval: nanoseconds out of range.
+Result<AttributeChange> from_specs(const TimeSpec (&specs)[2]) {
+  constexpr i64 utime_now = 0x3fff'ffff, utime_omit = 0x3fff'fffe;
+  AttributeChange wanted;
+  for (int i = 0; i < 2; ++i) {
+    const i64 ns = specs[i].nanoseconds;
+    if (ns == utime_omit) continue;
+    if (ns != utime_now && (ns < 0 || ns >= 1'000'000'000)) return Errno::einval;
+    const i64 time = ns == utime_now ? fs::wall_time_ns() : specs[i].seconds * 1'000'000'000 + ns;
+    (i == 0 ? wanted.set_accessed : wanted.set_modified) = true;
+    (i == 0 ? wanted.accessed_ns : wanted.modified_ns) = time;
+  }
+  return wanted;
+}
+
+Result<i64> sys_utimensat(Call& call) {
+  struct Specs {
+    TimeSpec values[2];
+  };
+  const u32 flags = static_cast<u32>(call.argument[3]);
+  if ((flags & ~(fs::at_symlink_nofollow | fs::at_empty_path)) != 0) return Errno::einval;
+  AttributeChange wanted = now();
+  if (call.argument[2] != 0) wanted = TRY(from_specs(TRY(call.read<Specs>(call.address(2))).values));
+  if (call.argument[1] == 0) return change_open(call, wanted);  // futimens
+  return change(call, call.number(0), call.address(1), follow_unless(flags, fs::at_symlink_nofollow), flags, wanted);
+}
+
+Result<i64> change_times(Call& call, int directory, VirtualAddress path_at, VirtualAddress times_at) {
+  struct Values {
+    TimeVal values[2];
+  };
+  AttributeChange wanted = now();
+  if (times_at.value != 0) {
+    const Values times = TRY(call.read<Values>(times_at));
+    TimeSpec specs[2];
+    for (int i = 0; i < 2; ++i) {
+      if (times.values[i].microseconds < 0 || times.values[i].microseconds >= 1'000'000) return Errno::einval;
+      specs[i] = {times.values[i].seconds, times.values[i].microseconds * 1000};
+    }
+    wanted = TRY(from_specs(specs));
+  }
+  return change(call, directory, path_at, Follow::yes, 0, wanted);
+}
+
+Result<i64> sys_utimes(Call& call) {
+  return change_times(call, fs::at_fdcwd, call.address(0), call.address(1));
+}
+
+Result<i64> sys_futimesat(Call& call) {
+  return change_times(call, call.number(0), call.address(1), call.address(2));
+}
+
+Result<i64> sys_utime(Call& call) {
+  struct Times {
+    i64 accessed, modified;  // seconds
+  };
+  AttributeChange wanted = now();
+  if (call.argument[1] != 0) {
+    const Times times = TRY(call.read<Times>(call.address(1)));
+    wanted.accessed_ns = times.accessed * 1'000'000'000;
+    wanted.modified_ns = times.modified * 1'000'000'000;
+  }
+  return change(call, fs::at_fdcwd, call.address(0), Follow::yes, 0, wanted);
+}
+
+// ---- others ----------------------------------------------------------------------------------------------------------------
+
+Result<i64> sys_umask(Call& call) {
+  return static_cast<i64>(resources_of(call).umask.exchange(static_cast<u32>(call.argument[0]) & 0777, Order::relaxed));
+}
+
+Result<i64> no_extended_attributes(Call&) {
+  return Errno::eopnotsupp;
+}
+
+constexpr Entry entries[] = {
+    {90, "chmod", sys_chmod},
+    {91, "fchmod", sys_fchmod},
+    {92, "chown", sys_chown},
+    {93, "fchown", sys_fchown},
+    {94, "lchown", sys_lchown},
+    {95, "umask", sys_umask},
+    {132, "utime", sys_utime},
+    {188, "setxattr", no_extended_attributes},
+    {189, "lsetxattr", no_extended_attributes},
+    {190, "fsetxattr", no_extended_attributes},
+    {191, "getxattr", no_extended_attributes},
+    {192, "lgetxattr", no_extended_attributes},
+    {193, "fgetxattr", no_extended_attributes},
+    {194, "listxattr", no_extended_attributes},
+    {195, "llistxattr", no_extended_attributes},
+    {196, "flistxattr", no_extended_attributes},
+    {197, "removexattr", no_extended_attributes},
+    {198, "lremovexattr", no_extended_attributes},
+    {199, "fremovexattr", no_extended_attributes},
+    {235, "utimes", sys_utimes},
+    {260, "fchownat", sys_fchownat},
+    {261, "futimesat", sys_futimesat},
+    {268, "fchmodat", sys_fchmodat},
+    {280, "utimensat", sys_utimensat},
+    {452, "fchmodat2", sys_fchmodat2},
+};
+
+}  // namespace
+
+std::span<const Entry> change_calls() {
+  return entries;
+}
+
+}  // namespace corral::abi

@@ -1,0 +1,279 @@
+// close, dup, fcntl, ioctl, lseek, pipes, truncation, fsync, memfd_create. Source: Linux man-pages close(2), dup(2),
+// fcntl(2), ioctl(2), lseek(2), pipe(2), ftruncate(2), fallocate(2), memfd_create(2).
+#include "abi/linux/file_handlers.h"
+#include "fs/anonymous.h"
+#include "fs/inode.h"
+#include "fs/pipe.h"
+
+namespace corral::abi {
+
+namespace {
+
+using fs::FileTable;
+using fs::OpenFile;
+
+u64 limit_of(Call& call) {
+  return call.process.limits.open_files;
+}
+
+Result<i64> as_descriptor(Result<int> descriptor) {
+  if (!descriptor.ok()) return descriptor.error();
+  return descriptor.value();
+}
+
+// ---- close, dup --------------------------------------------------------------------------------------------------------
+
+Result<i64> sys_close(Call& call) {
+  return success(resources_of(call).files().close(call.number(0)));
+}
+
+Result<i64> sys_close_range(Call& call) {
+  constexpr u32 unshare = 2, mark = 4;
+  const u32 first = static_cast<u32>(call.argument[0]);
+  const u32 last = static_cast<u32>(call.argument[1]);
+  const u32 flags = static_cast<u32>(call.argument[2]);
+  if (first > last || (flags & ~(unshare | mark)) != 0) return Errno::einval;
+  resources_of(call).files().close_range(first, last, (flags & mark) != 0);
+  return 0;
+}
+
+Result<i64> sys_dup(Call& call) {
+  Ref<OpenFile> file = TRY(file_at(call, 0));
+  return as_descriptor(resources_of(call).files().install(file, false, limit_of(call)));
+}
+
+Result<i64> replace(Call& call, bool close_on_exec) {
+  Ref<OpenFile> file = TRY(file_at(call, 0));
+  TRY(resources_of(call).files().replace(call.number(1), file, close_on_exec, limit_of(call)));
+  return call.number(1);
+}
+
+Result<i64> sys_dup2(Call& call) {
+  if (call.number(0) != call.number(1)) return replace(call, false);
+  (void)TRY(file_at(call, 0));
+  return call.number(1);
+}
+
+Result<i64> sys_dup3(Call& call) {
+  const u32 flags = static_cast<u32>(call.argument[2]);
+  if ((flags & ~fs::o_cloexec) != 0 || call.number(0) == call.number(1)) return Errno::einval;
+  return replace(call, flags != 0);
+}
+
+// ---- fcntl -------------------------------------------------------------------------------------------------------------
+
+// The types of struct flock's l_type.
+constexpr u16 lock_read = 0, lock_write = 1, lock_none = 2;
+
+// Locks of files: nobody else holds any, because they are not kept (docs/caveats.md).
+Result<i64> lock_command(Call& call, bool asks) {
+  const u16 type = TRY(call.read<u16>(call.address(2)));
+  if (type != lock_read && type != lock_write && type != lock_none) return Errno::einval;
+  if (asks) TRY(call.write(call.address(2), lock_none));
+  return 0;
+}
+
+Result<i64> pipe_size(OpenFile& file, bool set, u64 size) {
+  fs::Pipe* pipe = fs::pipe_of(file);
+  if (pipe == nullptr) return Errno::ebadf;
+  return set ? count_of(pipe->set_capacity(size)) : static_cast<i64>(pipe->capacity());
+}
+
+Result<i64> sys_fcntl(Call& call) {
+  enum : int {
+    dup_fd = 0, get_fd = 1, set_fd = 2, get_flags = 3, set_flags = 4, get_lock = 5, set_lock = 6, set_lock_wait = 7,
+    set_owner = 8, get_owner = 9, set_signal = 10, get_signal = 11, ofd_get_lock = 36, ofd_set_lock = 37,
+    ofd_set_lock_wait = 38, dup_fd_cloexec = 1030, set_pipe_size = 1031, get_pipe_size = 1032, add_seals = 1033,
+    get_seals = 1034,
+  };
+  FileTable& files = resources_of(call).files();
+  Ref<OpenFile> file = TRY(file_at(call, 0));
+  switch (call.number(1)) {
+    case dup_fd:
+    case dup_fd_cloexec:
+      return as_descriptor(files.install(file, call.number(1) == dup_fd_cloexec, limit_of(call), call.number(2)));
+    case get_fd: {
+      const bool marked = TRY(files.close_on_exec(call.number(0)));
+      return marked ? 1 : 0;
+    }
+    case set_fd: return success(files.set_close_on_exec(call.number(0), (call.argument[2] & 1) != 0));
+    case get_flags: return static_cast<i64>(file->flags());
+    case set_flags: file->set_flags(static_cast<u32>(call.argument[2])); return 0;
+    case get_lock:
+    case ofd_get_lock: return lock_command(call, true);
+    case set_lock:
+    case set_lock_wait:
+    case ofd_set_lock:
+    case ofd_set_lock_wait: return lock_command(call, false);
+    case get_owner:
+    case get_signal:
+    case get_seals: return 0;
+    case set_owner:
+    case set_signal: return call.argument[2] == 0 ? Result<i64>{i64{0}} : Errno::einval;  // no signals about files
+    case set_pipe_size: return pipe_size(*file, true, call.argument[2]);
+    case get_pipe_size: return pipe_size(*file, false, 0);
+    case add_seals: return Errno::eperm;
+    default: return Errno::einval;
+  }
+}
+
+Result<i64> sys_flock(Call& call) {
+  constexpr u32 shared = 1, exclusive = 2, not_waiting = 4, unlock = 8;
+  (void)TRY(file_at(call, 0));
+  const u32 operation = static_cast<u32>(call.argument[1]) & ~not_waiting;
+  if (operation != shared && operation != exclusive && operation != unlock) return Errno::einval;
+  return 0;
+}
+
+// ---- ioctl -------------------------------------------------------------------------------------------------------------
+
+Result<i64> sys_ioctl(Call& call) {
+  enum : u32 { not_close_on_exec = 0x5450, close_on_exec = 0x5451, nonblocking = 0x5421, bytes_ready = 0x541b };
+  Ref<OpenFile> file = TRY(file_at(call, 0));
+  if ((file->flags() & fs::o_path) != 0) return Errno::ebadf;
+  const u32 request = static_cast<u32>(call.argument[1]);
+  switch (request) {
+    case close_on_exec:
+    case not_close_on_exec:
+      return success(resources_of(call).files().set_close_on_exec(call.number(0), request == close_on_exec));
+    case nonblocking: {
+      const i32 value = TRY(call.read<i32>(call.address(2)));
+      file->set_flags(value != 0 ? file->flags() | fs::o_nonblock : file->flags() & ~fs::o_nonblock);
+      return 0;
+    }
+    case bytes_ready: {
+      const u64 bytes = TRY(file->available());
+      TRY(call.write(call.address(2), static_cast<i32>(fs::smaller(bytes, 0x7fff'ffff))));
+      return 0;
+    }
+    default: return file->control(call.thread, call.space, request, call.argument[2]);
+  }
+}
+
+// ---- positions and sizes -------------------------------------------------------------------------------------------------
+
+Result<i64> sys_lseek(Call& call) {
+  Ref<OpenFile> file = TRY(file_at(call, 0));
+  if ((file->flags() & fs::o_path) != 0) return Errno::ebadf;
+  if (call.argument[2] > 4) return Errno::einval;
+  return count_of(file->seek(static_cast<i64>(call.argument[1]), static_cast<fs::Whence>(call.argument[2])));
+}
+
+Result<i64> sys_ftruncate(Call& call) {
+  if (static_cast<i64>(call.argument[1]) < 0) return Errno::einval;
+  Ref<OpenFile> file = TRY(file_at(call, 0));
+  if (!file->writable()) return Errno::einval;
+  return success(file->resize(call.argument[1]));
+}
+
+Result<i64> sys_fallocate(Call& call) {
+  constexpr u32 keep_size = 1;
+  const i64 offset = static_cast<i64>(call.argument[2]);
+  const i64 length = static_cast<i64>(call.argument[3]);
+  if (offset < 0 || length <= 0) return Errno::einval;
+  Ref<OpenFile> file = TRY(file_at(call, 0));
+  if (!file->writable()) return Errno::ebadf;
+  const u32 mode = static_cast<u32>(call.argument[1]);
+  if ((mode & ~keep_size) != 0) return Errno::eopnotsupp;
+  if (file->inode().type() != fs::FileType::regular) return Errno::enodev;
+  const u64 end = static_cast<u64>(offset) + static_cast<u64>(length);
+  if (mode == 0 && end > file->inode().attributes().size) TRY(file->resize(end));
+  return 0;
+}
+
+// Everything is in memory: there is nothing to bring anywhere.
+Result<i64> sys_fsync(Call& call) {
+  Ref<OpenFile> file = TRY(file_at(call, 0));
+  const fs::FileType type = file->inode().type();
+  return type == fs::FileType::fifo || type == fs::FileType::character ? Result<i64>{Errno::einval} : i64{0};
+}
+
+Result<i64> sys_syncfs(Call& call) {
+  (void)TRY(file_at(call, 0));
+  return 0;
+}
+
+Result<i64> sys_sync(Call&) {
+  return 0;
+}
+
+Result<i64> sys_fadvise64(Call& call) {
+  Ref<OpenFile> file = TRY(file_at(call, 0));
+  if (file->inode().type() == fs::FileType::fifo) return Errno::espipe;
+  return call.argument[3] <= 5 ? Result<i64>{i64{0}} : Errno::einval;
+}
+
+// ---- new files without a name -------------------------------------------------------------------------------------------
+
+Result<i64> make_pipe(Call& call, u32 flags) {
+  if ((flags & ~(fs::o_cloexec | fs::o_nonblock | fs::o_direct)) != 0) return Errno::einval;
+  TRY(vm::prepare(call.space, call.thread.caller, call.address(0), 8, vm::Access::write));
+  fs::PipePair pair = TRY(fs::make_pipe(flags & fs::o_nonblock));
+  FileTable& files = resources_of(call).files();
+  const bool marked = (flags & fs::o_cloexec) != 0;
+  const int reader = TRY(files.install(pair.reader, marked, limit_of(call)));
+  const Result<int> writer = files.install(pair.writer, marked, limit_of(call));
+  Result<void> told = writer.ok() ? Result<void>{} : Result<void>{writer.error()};
+  if (writer.ok()) {
+    struct Pair {
+      i32 reader, writer;
+    };
+    told = call.write(call.address(0), Pair{reader, writer.value()});
+    if (!told.ok()) (void)files.close(writer.value());
+  }
+  if (!told.ok()) {
+    (void)files.close(reader);
+    return told.error();
+  }
+  return 0;
+}
+
+Result<i64> sys_pipe(Call& call) {
+  return make_pipe(call, 0);
+}
+
+Result<i64> sys_pipe2(Call& call) {
+  return make_pipe(call, static_cast<u32>(call.argument[1]));
+}
+
+Result<i64> sys_memfd_create(Call& call) {
+  constexpr u32 cloexec = 1, allow_sealing = 2;
+  UserPath name;
+  TRY(name.take(call, call.address(0)));
+  const u32 flags = static_cast<u32>(call.argument[1]);
+  if ((flags & ~(cloexec | allow_sealing)) != 0 || name.text().size() > 249) return Errno::einval;
+  Ref<fs::Inode> inode = TRY(fs::make_memory_file(0777));
+  Ref<OpenFile> file = TRY(inode->open({call.thread, fs::o_rdwr | fs::o_largefile}));
+  return as_descriptor(resources_of(call).files().install(file, (flags & cloexec) != 0, limit_of(call)));
+}
+
+constexpr Entry entries[] = {
+    {3, "close", sys_close},
+    {8, "lseek", sys_lseek},
+    {16, "ioctl", sys_ioctl},
+    {22, "pipe", sys_pipe},
+    {32, "dup", sys_dup},
+    {33, "dup2", sys_dup2},
+    {72, "fcntl", sys_fcntl},
+    {73, "flock", sys_flock},
+    {74, "fsync", sys_fsync},
+    {75, "fdatasync", sys_fsync},
+    {77, "ftruncate", sys_ftruncate},
+    {162, "sync", sys_sync},
+    {221, "fadvise64", sys_fadvise64},
+    {277, "sync_file_range", sys_fsync},
+    {285, "fallocate", sys_fallocate},
+    {292, "dup3", sys_dup3},
+    {293, "pipe2", sys_pipe2},
+    {306, "syncfs", sys_syncfs},
+    {319, "memfd_create", sys_memfd_create},
+    {436, "close_range", sys_close_range},
+};
+
+}  // namespace
+
+std::span<const Entry> descriptor_calls() {
+  return entries;
+}
+
+}  // namespace corral::abi

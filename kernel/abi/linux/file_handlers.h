@@ -1,0 +1,69 @@
+// What the files of descriptor and path calls share. Context: system calls of the calling thread (call.h).
+#pragma once
+
+#include "abi/linux/call.h"
+#include "abi/linux/time_values.h"
+#include "fs/resources.h"
+#include "fs/transfer.h"
+
+namespace corral::abi {
+
+// The lists that file_calls.cpp and path_calls.cpp put together.
+[[nodiscard]] std::span<const Entry> transfer_calls();    // read, write and their relatives
+[[nodiscard]] std::span<const Entry> descriptor_calls();  // dup, fcntl, ioctl, lseek …
+[[nodiscard]] std::span<const Entry> poll_calls();
+[[nodiscard]] std::span<const Entry> open_calls();
+[[nodiscard]] std::span<const Entry> name_calls();    // mkdir, unlink, rename …
+[[nodiscard]] std::span<const Entry> stat_calls();
+[[nodiscard]] std::span<const Entry> change_calls();  // chmod, chown, utimensat …
+[[nodiscard]] std::span<const Entry> mount_calls();   // mount, chroot, chdir …
+
+inline fs::Resources& resources_of(Call& call) { return fs::Resources::of(call.process); }
+
+inline Result<Ref<fs::OpenFile>> file_at(Call& call, unsigned index) {
+  return resources_of(call).files().get(call.number(index));
+}
+
+// A path of the program, copied in; lives for one run of the step.
+class UserPath {
+ public:
+  UserPath() = default;
+  UserPath(const UserPath&) = delete;
+  UserPath& operator=(const UserPath&) = delete;
+  ~UserPath();
+  // efault, enametoolong, enomem, blocked.
+  Result<void> take(Call& call, VirtualAddress from);
+  [[nodiscard]] std::string_view text() const { return {text_, size_}; }
+
+ private:
+  Frame* page_ = nullptr;
+  char* text_ = nullptr;
+  u64 size_ = 0;
+};
+
+// A file named by the arguments: a descriptor (or at_fdcwd) and a path.
+struct NamedFile {
+  UserPath path;
+  fs::WalkStart start;
+  fs::Walk walk;
+  // Takes the path in and walks it. With at_empty_path in `flags` an empty path means the descriptor itself. The file may not
+  // exist (walk.file is null): see existing().
+  Result<void> look(Call& call, int directory, VirtualAddress path_at, fs::Follow follow, u32 flags = 0);
+  // As look, and enoent when there is no such file.
+  Result<Ref<fs::Inode>> existing(Call& call, int directory, VirtualAddress path_at, fs::Follow follow, u32 flags = 0);
+};
+
+inline fs::Follow follow_unless(u32 flags, u32 nofollow) {
+  return (flags & nofollow) != 0 ? fs::Follow::no : fs::Follow::yes;
+}
+
+inline Result<i64> success(Result<void> outcome) {
+  if (!outcome.ok()) return outcome.error();
+  return i64{0};
+}
+inline Result<i64> count_of(Result<u64> outcome) {
+  if (!outcome.ok()) return outcome.error();
+  return static_cast<i64>(outcome.value());
+}
+
+}  // namespace corral::abi

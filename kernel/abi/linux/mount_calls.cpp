@@ -1,0 +1,124 @@
+// Where a process is in the tree of files, and the tree itself: getcwd, chdir, fchdir, chroot, mount, umount2.
+// Source: the Linux man-pages of these calls.
+#include "abi/linux/file_handlers.h"
+#include "fs/inode.h"
+#include "fs/mounts.h"
+#include "fs/ram/ram_file_system.h"
+#include "memory/heap.h"
+#include "memory/page_allocator.h"
+
+namespace corral::abi {
+
+namespace {
+
+using fs::Follow;
+using fs::Inode;
+
+Result<i64> tell_directory(Call& call, std::span<char> text) {
+  fs::Resources& resources = resources_of(call);
+  Ref<Inode> directory = resources.directory();
+  Ref<Inode> root = resources.root();
+  text.back() = 0;
+  const Result<std::string_view> path = fs::path_below(*directory, *root, text.first(text.size() - 1));
+  if (!path.ok()) return path.error() == Errno::erange ? Errno::enametoolong : path.error();
+  const u64 size = path.value().size() + 1;  // with the NUL that stands behind it
+  if (size > call.argument[1]) return Errno::erange;
+  TRY(vm::copy_out(call.space, call.thread.caller, call.address(0), path.value().data(), size));
+  return static_cast<i64>(size);
+}
+
+Result<i64> sys_getcwd(Call& call) {
+  Frame* page = TRY(memory::allocate_page(memory::Zero::no));
+  Result<i64> outcome = tell_directory(call, {reinterpret_cast<char*>(memory::contents(*page)), page_size});
+  memory::release_page(*page);
+  return outcome;
+}
+
+Result<Ref<Inode>> directory_named(Call& call) {
+  NamedFile named;
+  Ref<Inode> directory = TRY(named.existing(call, fs::at_fdcwd, call.address(0), Follow::yes));
+  if (!directory->is_directory()) return Errno::enotdir;
+  return directory;
+}
+
+Result<i64> sys_chdir(Call& call) {
+  resources_of(call).set_directory(TRY(directory_named(call)));
+  return 0;
+}
+
+Result<i64> sys_fchdir(Call& call) {
+  Ref<fs::OpenFile> file = TRY(file_at(call, 0));
+  if (!file->inode().is_directory()) return Errno::enotdir;
+  resources_of(call).set_directory(Ref<Inode>::share(file->inode()));
+  return 0;
+}
+
+Result<i64> sys_chroot(Call& call) {
+  resources_of(call).set_root(TRY(directory_named(call)));
+  return 0;
+}
+
+// ---- mount -------------------------------------------------------------------------------------------------------------------
+
+constexpr u64 longest_path = 192;
+
+// The number behind "size=" with its unit, in pages; `otherwise` when there is none.
+u64 page_limit(std::string_view options, u64 otherwise) {
+  const size_t at = options.find("size=");
+  if (at == std::string_view::npos) return otherwise;
+  u64 value = 0;
+  size_t i = at + 5;
+  for (; i < options.size() && options[i] >= '0' && options[i] <= '9' && value < u64{1} << 40; ++i) {
+    value = value * 10 + static_cast<u64>(options[i] - '0');
+  }
+  const char unit = i < options.size() ? options[i] : ' ';
+  if (unit == '%') return memory::page_statistics().total * fs::smaller(value, 100) / 100;
+  const u32 shift = unit == 'k' || unit == 'K' ? 10 : unit == 'm' || unit == 'M' ? 20 : unit == 'g' || unit == 'G' ? 30 : 0;
+  return round_up(value << shift, page_size) / page_size;
+}
+
+Result<i64> sys_mount(Call& call) {
+  constexpr u64 remount = 0x20, bind = 0x1000, move = 0x2000, propagation = 0x1e'0000;
+  const u64 flags = call.argument[3];
+  NamedFile named;
+  Ref<Inode> directory = TRY(named.existing(call, fs::at_fdcwd, call.address(1), Follow::yes));
+  if (!directory->is_directory()) return Errno::enotdir;
+  if ((flags & (remount | propagation)) != 0) return 0;  // nothing about a mount can be changed, and nothing needs to be
+  if ((flags & (bind | move)) != 0) return Errno::einval;
+  UserPath source, type, options;
+  if (call.argument[0] != 0) TRY(source.take(call, call.address(0)));
+  TRY(type.take(call, call.address(2)));
+  if (call.argument[4] != 0) TRY(options.take(call, call.address(4)));
+  const std::string_view kind = type.text();
+  // There is one of each of these, where it belongs.
+  if (kind == "proc" || kind == "sysfs" || kind == "devtmpfs") return Errno::ebusy;
+  if (kind != "tmpfs" && kind != "ramfs") return Errno::enodev;
+  const u64 limit = page_limit(options.text(), memory::page_statistics().total / 2);
+  Ref<fs::RamFileSystem> made = TRY(fs::RamFileSystem::create(kind == "tmpfs" ? "tmpfs" : "ramfs", limit, 01777));
+  char text[longest_path];
+  const std::string_view path = TRY(fs::path_of(*directory, text));
+  Result<void> outcome = fs::mounts::add(*directory, made, path, source.text().empty() ? kind : source.text(), false);
+  if (!outcome.ok()) made->dismantle();
+  return success(std::move(outcome));
+}
+
+Result<i64> sys_umount2(Call& call) {
+  constexpr u32 known = 0xf;
+  if ((static_cast<u32>(call.argument[1]) & ~known) != 0) return Errno::einval;
+  NamedFile named;
+  Ref<Inode> directory = TRY(named.existing(call, fs::at_fdcwd, call.address(0), Follow::yes));
+  return success(fs::mounts::remove(*directory));
+}
+
+constexpr Entry entries[] = {
+    {79, "getcwd", sys_getcwd}, {80, "chdir", sys_chdir},   {81, "fchdir", sys_fchdir},
+    {161, "chroot", sys_chroot}, {165, "mount", sys_mount}, {166, "umount2", sys_umount2},
+};
+
+}  // namespace
+
+std::span<const Entry> mount_calls() {
+  return entries;
+}
+
+}  // namespace corral::abi

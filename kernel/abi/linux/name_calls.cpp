@@ -1,0 +1,179 @@
+// Making, removing and renaming names: mkdir, mknod, rmdir, unlink, rename, link, symlink and their *at forms.
+// Source: the Linux man-pages of these calls.
+#include "abi/linux/file_handlers.h"
+#include "fs/inode.h"
+
+namespace corral::abi {
+
+namespace {
+
+using fs::Creation;
+using fs::FileType;
+using fs::Follow;
+using fs::Inode;
+using fs::Walk;
+
+u32 permissions_of(Call& call, u64 mode, u32 allowed) {
+  return static_cast<u32>(mode) & allowed & ~resources_of(call).umask.load(Order::relaxed);
+}
+
+Result<i64> create(Call& call, int directory, VirtualAddress path_at, const Creation& creation) {
+  NamedFile named;
+  TRY(named.look(call, directory, path_at, Follow::no));
+  const Walk& walk = named.walk;
+  if (walk.file) return Errno::eexist;
+  if (walk.must_be_directory && creation.type != FileType::directory) return Errno::enoent;
+  (void)TRY(walk.directory->create(walk.name(), creation));
+  return 0;
+}
+
+// ---- mkdir, mknod ----------------------------------------------------------------------------------------------------------
+
+Result<i64> make_directory(Call& call, int directory, VirtualAddress path_at, u64 mode) {
+  return create(call, directory, path_at, {.type = FileType::directory, .permissions = permissions_of(call, mode, 01777)});
+}
+
+Result<i64> sys_mkdir(Call& call) {
+  return make_directory(call, fs::at_fdcwd, call.address(0), call.argument[1]);
+}
+
+Result<i64> sys_mkdirat(Call& call) {
+  return make_directory(call, call.number(0), call.address(1), call.argument[2]);
+}
+
+Result<i64> make_node(Call& call, int directory, VirtualAddress path_at, u64 mode, u64 number) {
+  FileType type = fs::type_of_mode(static_cast<u32>(mode));
+  if (type == FileType::unknown) type = FileType::regular;
+  if (type == FileType::directory) return Errno::eperm;
+  if (type == FileType::symlink) return Errno::einval;
+  Creation creation{.type = type, .permissions = permissions_of(call, mode, 07777)};
+  creation.special = fs::DeviceNumber::decoded(number & 0xffff'ffff);
+  return create(call, directory, path_at, creation);
+}
+
+Result<i64> sys_mknod(Call& call) {
+  return make_node(call, fs::at_fdcwd, call.address(0), call.argument[1], call.argument[2]);
+}
+
+Result<i64> sys_mknodat(Call& call) {
+  return make_node(call, call.number(0), call.address(1), call.argument[2], call.argument[3]);
+}
+
+// ---- unlink, rmdir ---------------------------------------------------------------------------------------------------------
+
+Result<i64> remove_directory(Call& call, int directory, VirtualAddress path_at) {
+  NamedFile named;
+  TRY(named.look(call, directory, path_at, Follow::no));
+  const Walk& walk = named.walk;
+  switch (walk.end) {
+    case Walk::End::dot: return Errno::einval;
+    case Walk::End::dot_dot: return Errno::enotempty;
+    case Walk::End::root: return Errno::ebusy;
+    case Walk::End::name: break;
+  }
+  if (!walk.file) return Errno::enoent;
+  // A mount's root, or a directory that one covers, is in use.
+  if (walk.file->is_directory() && &walk.file->file_system() != &walk.directory->file_system()) return Errno::ebusy;
+  return success(walk.directory->remove_directory(walk.name()));
+}
+
+Result<i64> unlink(Call& call, int directory, VirtualAddress path_at) {
+  NamedFile named;
+  TRY(named.look(call, directory, path_at, Follow::no));
+  const Walk& walk = named.walk;
+  if (walk.end != Walk::End::name) return Errno::eisdir;
+  if (!walk.file) return Errno::enoent;
+  return success(walk.directory->unlink(walk.name()));
+}
+
+Result<i64> sys_rmdir(Call& call) {
+  return remove_directory(call, fs::at_fdcwd, call.address(0));
+}
+
+Result<i64> sys_unlink(Call& call) {
+  return unlink(call, fs::at_fdcwd, call.address(0));
+}
+
+Result<i64> sys_unlinkat(Call& call) {
+  const u32 flags = static_cast<u32>(call.argument[2]);
+  if ((flags & ~fs::at_removedir) != 0) return Errno::einval;
+  return flags != 0 ? remove_directory(call, call.number(0), call.address(1)) : unlink(call, call.number(0), call.address(1));
+}
+
+// ---- rename, link, symlink -------------------------------------------------------------------------------------------------
+
+Result<i64> rename(Call& call, int from, VirtualAddress from_at, int to, VirtualAddress to_at, u32 flags) {
+  constexpr u32 noreplace = 1, exchange = 2;
+  if ((flags & ~(noreplace | exchange)) != 0 || flags == (noreplace | exchange)) return Errno::einval;
+  NamedFile old;
+  NamedFile fresh;
+  TRY(old.look(call, from, from_at, Follow::no));
+  TRY(fresh.look(call, to, to_at, Follow::no));
+  if (old.walk.end != Walk::End::name || fresh.walk.end != Walk::End::name) return Errno::ebusy;
+  if (!old.walk.file) return Errno::enoent;
+  if (fresh.walk.must_be_directory && !old.walk.file->is_directory()) return Errno::enotdir;
+  return success(old.walk.directory->rename(old.walk.name(), *fresh.walk.directory, fresh.walk.name(), flags));
+}
+
+Result<i64> sys_rename(Call& call) {
+  return rename(call, fs::at_fdcwd, call.address(0), fs::at_fdcwd, call.address(1), 0);
+}
+
+Result<i64> sys_renameat(Call& call) {
+  return rename(call, call.number(0), call.address(1), call.number(2), call.address(3), 0);
+}
+
+Result<i64> sys_renameat2(Call& call) {
+  return rename(call, call.number(0), call.address(1), call.number(2), call.address(3), static_cast<u32>(call.argument[4]));
+}
+
+Result<i64> link(Call& call, int from, VirtualAddress from_at, int to, VirtualAddress to_at, u32 flags) {
+  if ((flags & ~(fs::at_symlink_follow | fs::at_empty_path)) != 0) return Errno::einval;
+  NamedFile old;
+  NamedFile fresh;
+  const Follow follow = (flags & fs::at_symlink_follow) != 0 ? Follow::yes : Follow::no;
+  Ref<Inode> file = TRY(old.existing(call, from, from_at, follow, flags));
+  TRY(fresh.look(call, to, to_at, Follow::no));
+  if (fresh.walk.file) return Errno::eexist;
+  if (fresh.walk.must_be_directory) return Errno::enoent;
+  return success(fresh.walk.directory->link(fresh.walk.name(), *file));
+}
+
+Result<i64> sys_link(Call& call) {
+  return link(call, fs::at_fdcwd, call.address(0), fs::at_fdcwd, call.address(1), 0);
+}
+
+Result<i64> sys_linkat(Call& call) {
+  return link(call, call.number(0), call.address(1), call.number(2), call.address(3), static_cast<u32>(call.argument[4]));
+}
+
+Result<i64> symlink(Call& call, VirtualAddress target_at, int directory, VirtualAddress path_at) {
+  UserPath target;
+  TRY(target.take(call, target_at));
+  if (target.text().empty()) return Errno::enoent;
+  return create(call, directory, path_at, {.type = FileType::symlink, .permissions = 0777, .target = target.text()});
+}
+
+Result<i64> sys_symlink(Call& call) {
+  return symlink(call, call.address(0), fs::at_fdcwd, call.address(1));
+}
+
+Result<i64> sys_symlinkat(Call& call) {
+  return symlink(call, call.address(0), call.number(1), call.address(2));
+}
+
+constexpr Entry entries[] = {
+    {82, "rename", sys_rename},       {83, "mkdir", sys_mkdir},         {84, "rmdir", sys_rmdir},
+    {86, "link", sys_link},           {87, "unlink", sys_unlink},       {88, "symlink", sys_symlink},
+    {133, "mknod", sys_mknod},        {258, "mkdirat", sys_mkdirat},    {259, "mknodat", sys_mknodat},
+    {263, "unlinkat", sys_unlinkat},  {264, "renameat", sys_renameat},  {265, "linkat", sys_linkat},
+    {266, "symlinkat", sys_symlinkat}, {316, "renameat2", sys_renameat2},
+};
+
+}  // namespace
+
+std::span<const Entry> name_calls() {
+  return entries;
+}
+
+}  // namespace corral::abi

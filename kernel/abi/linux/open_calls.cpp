@@ -1,0 +1,164 @@
+// open, openat, openat2, creat, truncate, readlink, access. Source: Linux man-pages open(2), openat2(2), truncate(2),
+// readlink(2), access(2).
+#include "abi/linux/file_handlers.h"
+#include "fs/inode.h"
+#include "fs/pipe.h"
+#include "memory/page_allocator.h"
+
+namespace corral::abi {
+
+namespace {
+
+using fs::Inode;
+using fs::OpenFile;
+using fs::Walk;
+
+// ---- open --------------------------------------------------------------------------------------------------------------
+
+// The file that the walk found, or a new one when `flags` allow it.
+Result<Ref<Inode>> find_or_create(Call& call, const Walk& walk, u32 flags, u32 permissions) {
+  if (walk.file) {
+    if ((flags & fs::o_creat) == 0) return walk.file;
+    if ((flags & fs::o_excl) != 0) return Errno::eexist;
+    if (walk.file->is_directory()) return Errno::eisdir;
+    return walk.file;
+  }
+  if ((flags & fs::o_creat) == 0) return Errno::enoent;
+  if (walk.must_be_directory) return Errno::eisdir;
+  permissions &= 07777 & ~resources_of(call).umask.load(Order::relaxed);
+  Result<Ref<Inode>> made = walk.directory->create(walk.name(), {.type = fs::FileType::regular, .permissions = permissions});
+  if (!made.ok() && made.error() == Errno::eexist && (flags & fs::o_excl) == 0) {
+    return walk.directory->lookup(walk.name());  // another thread was faster
+  }
+  return made;
+}
+
+Result<Ref<OpenFile>> open_inode(Call& call, Inode& inode, u32 flags) {
+  const bool writes = (flags & fs::o_accmode) != fs::o_rdonly;
+  if ((flags & fs::o_directory) != 0 && !inode.is_directory()) return Errno::enotdir;
+  if ((flags & fs::o_path) != 0) {
+    auto* file = new (std::nothrow) OpenFile(Ref<Inode>::share(inode), flags);
+    if (file == nullptr) return Errno::enomem;
+    return Ref<OpenFile>::adopt(file);
+  }
+  if (inode.type() == fs::FileType::symlink) return Errno::eloop;
+  if (inode.is_directory() && (writes || (flags & fs::o_trunc) != 0)) return Errno::eisdir;
+  if ((flags & fs::o_trunc) != 0 && writes && inode.type() == fs::FileType::regular) TRY(inode.resize(0));
+  return inode.open({call.thread, flags});
+}
+
+Result<i64> open_step(Call& call, int directory, VirtualAddress path_at, u32 flags, u32 permissions) {
+  if ((flags & fs::o_accmode) == fs::o_accmode) return Errno::einval;
+  if ((flags & fs::o_path) != 0) flags &= fs::o_path | fs::o_cloexec | fs::o_directory | fs::o_nofollow;
+  if ((flags & fs::o_tmpfile) != 0) return Errno::eopnotsupp;
+  const bool exclusive = (flags & (fs::o_creat | fs::o_excl)) == (fs::o_creat | fs::o_excl);
+  const fs::Follow follow = (flags & fs::o_nofollow) != 0 || exclusive ? fs::Follow::no : fs::Follow::yes;
+  NamedFile named;
+  TRY(named.look(call, directory, path_at, follow));
+  Ref<Inode> inode = TRY(find_or_create(call, named.walk, flags, permissions));
+  if ((flags & fs::o_path) == 0) flags |= fs::o_largefile;
+  Ref<OpenFile> file = TRY(open_inode(call, *inode, flags));
+  const bool marked = (flags & fs::o_cloexec) != 0;
+  return i64{TRY(resources_of(call).files().install(file, marked, call.process.limits.open_files))};
+}
+
+Result<i64> open_at(Call& call, int directory, VirtualAddress path_at, u32 flags, u32 permissions) {
+  Result<i64> outcome = open_step(call, directory, path_at, flags, permissions);
+  if (outcome.ok() || outcome.error() != Errno::blocked) fs::abandon_fifo_open(call.thread);
+  return outcome;
+}
+
+Result<i64> sys_open(Call& call) {
+  return open_at(call, fs::at_fdcwd, call.address(0), static_cast<u32>(call.argument[1]), static_cast<u32>(call.argument[2]));
+}
+
+Result<i64> sys_openat(Call& call) {
+  return open_at(call, call.number(0), call.address(1), static_cast<u32>(call.argument[2]), static_cast<u32>(call.argument[3]));
+}
+
+Result<i64> sys_creat(Call& call) {
+  constexpr u32 flags = fs::o_creat | fs::o_wronly | fs::o_trunc;
+  return open_at(call, fs::at_fdcwd, call.address(0), flags, static_cast<u32>(call.argument[1]));
+}
+
+Result<i64> sys_openat2(Call& call) {
+  struct How {  // struct open_how
+    u64 flags, mode, resolve;
+  };
+  if (call.argument[3] < sizeof(How)) return Errno::einval;
+  if (call.argument[3] > page_size) return Errno::e2big;
+  const How how = TRY(call.read<How>(call.address(2)));
+  if (how.flags >> 32 != 0 || (how.mode & ~u64{07777}) != 0) return Errno::einval;
+  if (how.mode != 0 && (how.flags & fs::o_creat) == 0) return Errno::einval;
+  if (how.resolve != 0) return Errno::einval;  // walks are never restricted
+  return open_at(call, call.number(0), call.address(1), static_cast<u32>(how.flags), static_cast<u32>(how.mode));
+}
+
+// ---- others --------------------------------------------------------------------------------------------------------------
+
+Result<i64> sys_truncate(Call& call) {
+  if (static_cast<i64>(call.argument[1]) < 0) return Errno::einval;
+  NamedFile named;
+  Ref<Inode> file = TRY(named.existing(call, fs::at_fdcwd, call.address(0), fs::Follow::yes));
+  return success(file->resize(call.argument[1]));
+}
+
+Result<i64> read_link(Call& call, int directory, VirtualAddress path_at, VirtualAddress to, u64 size) {
+  if (static_cast<i32>(size) <= 0) return Errno::einval;
+  NamedFile named;
+  Ref<Inode> file = TRY(named.existing(call, directory, path_at, fs::Follow::no, fs::at_empty_path));
+  if (file->type() != fs::FileType::symlink) return named.path.text().empty() ? Errno::enoent : Errno::einval;
+  Frame* page = TRY(memory::allocate_page(memory::Zero::no));
+  Result<std::string_view> text =
+      file->read_link({reinterpret_cast<char*>(memory::contents(*page)), fs::smaller(size, page_size)});
+  Result<void> copied = text.ok() ? vm::copy_out(call.space, call.thread.caller, to, text.value().data(), text.value().size())
+                                  : Result<void>{text.error()};
+  memory::release_page(*page);
+  if (!copied.ok()) return copied.error();
+  return static_cast<i64>(text.value().size());
+}
+
+Result<i64> sys_readlink(Call& call) {
+  return read_link(call, fs::at_fdcwd, call.address(0), call.address(1), call.argument[2]);
+}
+
+Result<i64> sys_readlinkat(Call& call) {
+  return read_link(call, call.number(0), call.address(1), call.address(2), call.argument[3]);
+}
+
+// Everyone is root: everything may be read and written, and executed when anybody may.
+Result<i64> access(Call& call, int directory, VirtualAddress path_at, u32 mode, u32 flags) {
+  constexpr u32 execute = 1;
+  if ((mode & ~7u) != 0 || (flags & ~(fs::at_eaccess | fs::at_symlink_nofollow | fs::at_empty_path)) != 0) return Errno::einval;
+  NamedFile named;
+  Ref<Inode> file = TRY(named.existing(call, directory, path_at, follow_unless(flags, fs::at_symlink_nofollow), flags));
+  if ((mode & execute) != 0 && !file->is_directory() && (file->attributes().permissions & 0111) == 0) return Errno::eacces;
+  return 0;
+}
+
+Result<i64> sys_access(Call& call) {
+  return access(call, fs::at_fdcwd, call.address(0), static_cast<u32>(call.argument[1]), 0);
+}
+
+Result<i64> sys_faccessat(Call& call) {
+  return access(call, call.number(0), call.address(1), static_cast<u32>(call.argument[2]), 0);
+}
+
+Result<i64> sys_faccessat2(Call& call) {
+  return access(call, call.number(0), call.address(1), static_cast<u32>(call.argument[2]), static_cast<u32>(call.argument[3]));
+}
+
+constexpr Entry entries[] = {
+    {2, "open", sys_open},           {21, "access", sys_access},         {76, "truncate", sys_truncate},
+    {85, "creat", sys_creat},        {89, "readlink", sys_readlink},     {257, "openat", sys_openat},
+    {267, "readlinkat", sys_readlinkat}, {269, "faccessat", sys_faccessat}, {437, "openat2", sys_openat2},
+    {439, "faccessat2", sys_faccessat2},
+};
+
+}  // namespace
+
+std::span<const Entry> open_calls() {
+  return entries;
+}
+
+}  // namespace corral::abi

@@ -1,0 +1,262 @@
+// poll, ppoll, select, pselect6. Source: Linux man-pages poll(2), select(2). How no wake-up is lost: fs/poll_set.h.
+//
+// What a call waits for is kept in a Polling object on the heap while it waits; the thread's step remembers it. A step is
+// always run again after a wait, also when its process ends, so that the object is always released.
+#include "abi/linux/file_handlers.h"
+#include "device/clock.h"
+#include "fs/poll_set.h"
+#include "lib/memory_functions.h"
+#include "memory/heap.h"
+
+namespace corral::abi {
+
+namespace {
+
+constexpr unsigned word_polling = 0, word_deadline = 1;
+constexpr u32 phase_started = 1;
+
+struct PolledFile {  // struct pollfd
+  i32 descriptor;
+  u16 events;
+  u16 ready;
+};
+static_assert(sizeof(PolledFile) == 8);
+
+class Polling {
+ public:
+  Polling() = default;
+  Polling(const Polling&) = delete;
+  Polling& operator=(const Polling&) = delete;
+  ~Polling() { memory::release(files_); }
+
+  Result<void> allocate(u64 count) {
+    files_ = static_cast<PolledFile*>(memory::allocate(count * sizeof(PolledFile) + 1));
+    if (files_ == nullptr) return Errno::enomem;
+    count_ = count;
+    return {};
+  }
+  [[nodiscard]] std::span<PolledFile> files() { return {files_, count_}; }
+  // Looks at every file; `enlist`: and is told of changes from then on. Answers how many are ready. enomem.
+  Result<u64> look(fs::FileTable& table, bool enlist);
+  fs::PollSet set;
+  u64 given = 0;  // select: number of descriptors
+
+ private:
+  PolledFile* files_ = nullptr;
+  u64 count_ = 0;
+  bool enlisted_ = false;
+};
+
+Result<u64> Polling::look(fs::FileTable& table, bool enlist) {
+  constexpr u32 always = fs::poll_err | fs::poll_hup | fs::poll_nval;
+  if (enlist) {
+    if (!enlisted_) TRY(set.allocate(count_));
+    set.begin_look();
+  }
+  u64 ready = 0;
+  for (u64 i = 0; i < count_; ++i) {
+    PolledFile& polled = files_[i];
+    polled.ready = 0;
+    if (polled.descriptor < 0) continue;
+    u32 bits = fs::poll_nval;
+    if (enlisted_) {
+      fs::OpenFile* file = set.entry(i).file();
+      if (file != nullptr) bits = file->poll(nullptr);
+    } else if (Result<Ref<fs::OpenFile>> file = table.get(polled.descriptor); file.ok() && (file.value()->flags() & fs::o_path) == 0) {
+      fs::PollEntry* entry = nullptr;
+      if (enlist) {
+        entry = &set.entry(i);
+        entry->join(set, file.value());
+      }
+      bits = file.value()->poll(entry);
+    }
+    polled.ready = static_cast<u16>(bits & (polled.events | always));
+    if (polled.ready != 0) ++ready;
+  }
+  enlisted_ = enlisted_ || enlist;
+  return ready;
+}
+
+// Waits until something is ready. Answers how many files are; 0: the deadline passed.
+Result<u64> wait(Call& call, Polling& polling, Instant deadline) {
+  fs::FileTable& table = resources_of(call).files();
+  for (bool enlist = call.thread.wake_reason() != WakeReason::none;; enlist = true) {
+    const u64 ready = TRY(polling.look(table, enlist));
+    if (ready > 0) return ready;
+    if (clock::now() >= deadline) return u64{0};
+    if (!enlist) continue;
+    const Errno outcome = polling.set.wait(call.thread, deadline);
+    if (outcome == Errno::blocked) return outcome;
+    if (outcome != Errno{}) return Errno::restart_without_handler;
+  }
+}
+
+// The temporary signal mask of ppoll and pselect6; the old one is put back when the call returns to the program.
+Result<void> set_mask(Call& call, VirtualAddress mask, u64 size) {
+  if (mask.value == 0) return {};
+  if (size != sizeof(SignalSet)) return Errno::einval;
+  const SignalSet blocked = TRY(call.read<SignalSet>(mask));
+  ThreadSignals& signals = call.thread.signals;
+  signals.saved_blocked = signals.blocked;
+  signals.restore_blocked = true;
+  signals.blocked = blocked & ~(signal_bit(sigkill) | signal_bit(sigstop));
+  return {};
+}
+
+// Runs one call: `prepare` fills the Polling at the first run, `tell` gives the program what was found.
+template <class Prepare, class Tell>
+Result<i64> run(Call& call, Instant deadline, VirtualAddress mask, u64 mask_size, Prepare&& prepare, Tell&& tell) {
+  StepState& step = call.thread.step;
+  if (step.phase != phase_started) {
+    Polling* made = TRY(memory::make<Polling>());
+    Result<void> prepared = prepare(*made);
+    if (prepared.ok()) prepared = set_mask(call, mask, mask_size);
+    if (!prepared.ok()) {
+      delete made;
+      return prepared.error();
+    }
+    step.phase = phase_started;
+    step.word[word_polling] = reinterpret_cast<u64>(made);
+    step.word[word_deadline] = static_cast<u64>(deadline.ns);
+  }
+  auto* polling = reinterpret_cast<Polling*>(step.word[word_polling]);
+  const Result<u64> ready = wait(call, *polling, Instant{static_cast<i64>(step.word[word_deadline])});
+  if (!ready.ok() && ready.error() == Errno::blocked) return Errno::blocked;
+  Result<i64> outcome = ready.ok() ? tell(*polling, ready.value()) : Result<i64>{ready.error()};
+  if (!outcome.ok() && outcome.error() == Errno::blocked) return Errno::blocked;  // tell() is run again
+  delete polling;
+  step.phase = 0;
+  return outcome;
+}
+
+Instant deadline_of(Duration wait) {
+  return deadline_after(clock::now(), wait);
+}
+
+// ---- poll --------------------------------------------------------------------------------------------------------------
+
+Result<i64> poll(Call& call, Instant deadline, VirtualAddress mask, u64 mask_size) {
+  const VirtualAddress list = call.address(0);
+  const u64 count = static_cast<u32>(call.argument[1]);
+  if (count > call.process.limits.open_files) return Errno::einval;
+  return run(
+      call, deadline, mask, mask_size,
+      [&](Polling& polling) -> Result<void> {
+        TRY(polling.allocate(count));
+        return vm::copy_in(call.space, call.thread.caller, polling.files().data(), list, count * sizeof(PolledFile));
+      },
+      [&](Polling& polling, u64 ready) -> Result<i64> {
+        for (u64 i = 0; i < count; ++i) {
+          const VirtualAddress at = list + i * sizeof(PolledFile) + offsetof(PolledFile, ready);
+          TRY(call.write(at, polling.files()[i].ready));
+        }
+        return static_cast<i64>(ready);
+      });
+}
+
+Result<i64> sys_poll(Call& call) {
+  const i32 wait_ms = call.number(2);
+  return poll(call, wait_ms < 0 ? never : deadline_of(milliseconds(wait_ms)), {}, 0);
+}
+
+Result<i64> sys_ppoll(Call& call) {
+  Instant deadline = never;
+  if (call.argument[2] != 0) deadline = deadline_of(TRY(duration_of(TRY(call.read<TimeSpec>(call.address(2))))));
+  return poll(call, deadline, call.address(3), call.argument[4]);
+}
+
+// ---- select ------------------------------------------------------------------------------------------------------------
+
+constexpr u32 for_reading = fs::poll_in | fs::poll_rdnorm | fs::poll_hup | fs::poll_err;
+constexpr u32 for_writing = fs::poll_out | fs::poll_wrnorm | fs::poll_err;
+constexpr u32 for_exceptions = fs::poll_pri;
+constexpr u64 most_selected = 1024;  // FD_SETSIZE: what fd_set holds
+
+struct Sets {
+  u64 words[3][most_selected / 64] = {};
+};
+
+Result<void> take_sets(Call& call, u64 count, Sets& sets) {
+  for (unsigned s = 0; s < 3; ++s) {
+    const VirtualAddress from = call.address(1 + s);
+    if (from.value != 0) TRY(vm::copy_in(call.space, call.thread.caller, sets.words[s], from, round_up(count, 64) / 8));
+  }
+  return {};
+}
+
+Result<void> prepare_select(Call& call, u64 count, Polling& polling) {
+  Sets sets;
+  TRY(take_sets(call, count, sets));
+  TRY(polling.allocate(count));
+  fs::FileTable& table = resources_of(call).files();
+  for (u64 i = 0; i < count; ++i) {
+    const auto wanted = [&](unsigned s) { return (sets.words[s][i / 64] >> (i % 64) & 1) != 0; };
+    const u32 events = (wanted(0) ? for_reading : 0u) | (wanted(1) ? for_writing : 0u) | (wanted(2) ? for_exceptions : 0u);
+    polling.files()[i] = {events != 0 ? static_cast<i32>(i) : -1, static_cast<u16>(events), 0};
+    if (events != 0) (void)TRY(table.get(static_cast<int>(i)));
+  }
+  return {};
+}
+
+Result<i64> tell_select(Call& call, u64 count, Polling& polling) {
+  Sets found;
+  i64 bits = 0;
+  for (u64 i = 0; i < count; ++i) {
+    const PolledFile& polled = polling.files()[i];
+    const u32 kinds[3] = {for_reading, for_writing, for_exceptions};
+    for (unsigned s = 0; s < 3; ++s) {
+      // A file wanted for reading only may be ready for writing too: POLLHUP and POLLERR count for those that asked.
+      if ((polled.events & kinds[s] & ~(fs::poll_hup | fs::poll_err)) == 0 || (polled.ready & kinds[s]) == 0) continue;
+      found.words[s][i / 64] |= u64{1} << (i % 64);
+      ++bits;
+    }
+  }
+  for (unsigned s = 0; s < 3; ++s) {
+    const VirtualAddress to = call.address(1 + s);
+    if (to.value != 0) TRY(vm::copy_out(call.space, call.thread.caller, to, found.words[s], round_up(count, 64) / 8));
+  }
+  return bits;
+}
+
+Result<i64> select(Call& call, Instant deadline, VirtualAddress mask, u64 mask_size) {
+  if (call.number(0) < 0) return Errno::einval;
+  const u64 count = fs::smaller(static_cast<u64>(call.number(0)), fs::smaller(most_selected, call.process.limits.open_files));
+  return run(
+      call, deadline, mask, mask_size, [&](Polling& polling) { return prepare_select(call, count, polling); },
+      [&](Polling& polling, u64) { return tell_select(call, count, polling); });
+}
+
+Result<i64> sys_select(Call& call) {
+  struct TimeVal {
+    i64 seconds, microseconds;
+  };
+  Instant deadline = never;
+  if (call.argument[4] != 0) {
+    const TimeVal wait = TRY(call.read<TimeVal>(call.address(4)));
+    if (wait.microseconds < 0) return Errno::einval;
+    deadline = deadline_of(TRY(duration_of({wait.seconds + wait.microseconds / 1'000'000, wait.microseconds % 1'000'000 * 1000})));
+  }
+  return select(call, deadline, {}, 0);
+}
+
+Result<i64> sys_pselect6(Call& call) {
+  struct Mask {
+    u64 address, size;
+  };
+  Instant deadline = never;
+  if (call.argument[4] != 0) deadline = deadline_of(TRY(duration_of(TRY(call.read<TimeSpec>(call.address(4))))));
+  Mask mask{};
+  if (call.argument[5] != 0) mask = TRY(call.read<Mask>(call.address(5)));
+  return select(call, deadline, {mask.address}, mask.size);
+}
+
+constexpr Entry entries[] = {
+    {7, "poll", sys_poll}, {23, "select", sys_select}, {270, "pselect6", sys_pselect6}, {271, "ppoll", sys_ppoll}};
+
+}  // namespace
+
+std::span<const Entry> poll_calls() {
+  return entries;
+}
+
+}  // namespace corral::abi

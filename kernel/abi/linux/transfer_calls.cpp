@@ -1,0 +1,224 @@
+// read, write, their vector and positioned forms, sendfile, getdents64. Source: Linux man-pages read(2), readv(2), pread(2),
+// sendfile(2), getdents(2). Progress over waits is kept in step.word[progress].
+#include "abi/linux/file_handlers.h"
+#include "fs/inode.h"
+#include "lib/memory_functions.h"
+#include "memory/heap.h"
+
+namespace corral::abi {
+
+namespace {
+
+using fs::OpenFile;
+using fs::Transfer;
+
+constexpr unsigned progress = 0;  // the word of the thread's StepState
+constexpr u64 max_transfer = 0x7fff'f000;
+
+enum class Direction : u8 { in, out };
+
+Result<Ref<OpenFile>> open_for(Call& call, Direction direction) {
+  Ref<OpenFile> file = TRY(file_at(call, 0));
+  if (direction == Direction::in ? !file->readable() : !file->writable()) return Errno::ebadf;
+  return file;
+}
+
+Transfer plain(Call& call) {
+  return Transfer{call.space, call.thread.caller, call.address(1), fs::smaller(call.argument[2], max_transfer),
+                  call.thread.step.word[progress]};
+}
+
+Result<Transfer> vector(Call& call) {
+  return Transfer::vector(call.space, call.thread.caller, call.address(1), call.argument[2], call.thread.step.word[progress]);
+}
+
+Result<i64> move(Call& call, OpenFile& file, Transfer& transfer, Direction direction) {
+  return count_of(direction == Direction::in ? file.read(call.thread, transfer) : file.write(call.thread, transfer));
+}
+
+Result<i64> move_at(Call& call, OpenFile& file, Transfer& transfer, Direction direction, i64 offset) {
+  if (offset < 0) return Errno::einval;
+  const u64 place = static_cast<u64>(offset);
+  return count_of(direction == Direction::in ? file.read_at(call.thread, place, transfer)
+                                             : file.write_at(call.thread, place, transfer));
+}
+
+template <Direction D>
+Result<i64> sys_plain(Call& call) {
+  Ref<OpenFile> file = TRY(open_for(call, D));
+  Transfer transfer = plain(call);
+  return move(call, *file, transfer, D);
+}
+
+template <Direction D>
+Result<i64> sys_plain_at(Call& call) {
+  const i64 offset = static_cast<i64>(call.argument[3]);
+  if (offset < 0) return Errno::einval;
+  Ref<OpenFile> file = TRY(open_for(call, D));
+  Transfer transfer = plain(call);
+  return move_at(call, *file, transfer, D, offset);
+}
+
+template <Direction D>
+Result<i64> sys_vector(Call& call) {
+  Ref<OpenFile> file = TRY(open_for(call, D));
+  Transfer transfer = TRY(vector(call));
+  return move(call, *file, transfer, D);
+}
+
+template <Direction D>
+Result<i64> sys_vector_at(Call& call) {
+  Ref<OpenFile> file = TRY(open_for(call, D));
+  Transfer transfer = TRY(vector(call));
+  return move_at(call, *file, transfer, D, static_cast<i64>(call.argument[3]));
+}
+
+// preadv2, pwritev2: offset -1 means the file's position; flags that only hint are accepted.
+template <Direction D>
+Result<i64> sys_vector_2(Call& call) {
+  constexpr u64 hints = 0x1 | 0x2 | 0x4;  // RWF_HIPRI, RWF_DSYNC, RWF_SYNC
+  if ((call.argument[5] & ~hints) != 0) return Errno::eopnotsupp;
+  if (static_cast<i64>(call.argument[3]) == -1) return sys_vector<D>(call);
+  return sys_vector_at<D>(call);
+}
+
+// ---- sendfile ----------------------------------------------------------------------------------------------------------
+
+// Words of the step: how much was sent, where the input began, and that it is known.
+constexpr unsigned word_sent = 0, word_start = 1;
+constexpr u64 sendfile_piece = 16 << 10;
+
+Result<u64> send_pieces(Call& call, OpenFile& out, OpenFile& in, u64 size) {
+  u64& sent = call.thread.step.word[word_sent];
+  const u64 start = call.thread.step.word[word_start];
+  auto* bytes = static_cast<u8*>(memory::allocate(sendfile_piece));
+  if (bytes == nullptr) return sent > 0 ? Result<u64>{sent} : Errno::enomem;
+  Errno error{};
+  while (sent < size) {
+    Transfer from{std::span<u8>{bytes, fs::smaller(size - sent, sendfile_piece)}};
+    const Result<u64> got = in.read_at(call.thread, start + sent, from);
+    if (!got.ok()) {
+      error = got.error() == Errno::espipe ? Errno::einval : got.error();
+      break;
+    }
+    if (got.value() == 0) break;
+    Transfer to{std::span<const u8>{bytes, got.value()}};
+    const Result<u64> put = out.write(call.thread, to);
+    if (!put.ok()) {
+      error = put.error();
+      break;
+    }
+    sent += put.value();
+  }
+  memory::release(bytes);
+  if (error == Errno::blocked || (error != Errno{} && sent == 0)) return error;
+  return u64{sent};
+}
+
+Result<i64> sys_sendfile(Call& call) {
+  Ref<OpenFile> out = TRY(file_at(call, 0));
+  Ref<OpenFile> in = TRY(file_at(call, 1));
+  if (!out->writable() || !in->readable()) return Errno::ebadf;
+  if ((out->flags() & fs::o_append) != 0) return Errno::einval;
+  const VirtualAddress offset_at = call.address(2);
+  StepState& step = call.thread.step;
+  if (step.phase == 0) {
+    if (offset_at.value != 0) {
+      const i64 offset = TRY(call.read<i64>(offset_at));
+      if (offset < 0) return Errno::einval;
+      step.word[word_start] = static_cast<u64>(offset);
+    } else {
+      const Result<u64> position = in->seek(0, fs::Whence::current);
+      if (!position.ok()) return Errno::einval;
+      step.word[word_start] = position.value();
+    }
+    step.phase = 1;
+  }
+  const u64 sent = TRY(send_pieces(call, *out, *in, fs::smaller(call.argument[3], max_transfer)));
+  const u64 end = step.word[word_start] + sent;
+  if (offset_at.value != 0) {
+    TRY(call.write(offset_at, end));
+  } else {
+    (void)in->seek(static_cast<i64>(end), fs::Whence::start);
+  }
+  return static_cast<i64>(sent);
+}
+
+// ---- directories -------------------------------------------------------------------------------------------------------
+
+// Names in the form of struct linux_dirent64: inode, next position, length of the record, type, name.
+class DirectoryRecords final : public fs::Listing {
+ public:
+  explicit DirectoryRecords(std::span<u8> to) : to_{to} {}
+  bool add(std::string_view name, u64 inode, fs::FileType type, u64 next) override {
+    constexpr u64 header = 19;
+    const u64 size = round_up(header + name.size() + 1, 8);
+    if (size > to_.size() - used_) {
+      refused_ = true;
+      return false;
+    }
+    u8* record = to_.data() + used_;
+    memset(record, 0, size);
+    const u16 record_size = static_cast<u16>(size);
+    memcpy(record, &inode, 8);
+    memcpy(record + 8, &next, 8);
+    memcpy(record + 16, &record_size, 2);
+    record[18] = static_cast<u8>(type);
+    memcpy(record + header, name.data(), name.size());
+    used_ += size;
+    next_ = next;
+    return true;
+  }
+  [[nodiscard]] u64 used() const { return used_; }
+  [[nodiscard]] u64 next() const { return next_; }
+  [[nodiscard]] bool refused() const { return refused_; }
+
+ private:
+  std::span<u8> to_;
+  u64 used_ = 0;
+  u64 next_ = 0;
+  bool refused_ = false;
+};
+
+Result<i64> list_into(Call& call, OpenFile& file, std::span<u8> buffer) {
+  DirectoryRecords records{buffer};
+  TRY(file.list(records));
+  if (records.used() == 0) return records.refused() ? Result<i64>{Errno::einval} : i64{0};
+  TRY(vm::copy_out(call.space, call.thread.caller, call.address(1), buffer.data(), records.used()));
+  file.set_directory_position(records.next());
+  return static_cast<i64>(records.used());
+}
+
+Result<i64> sys_getdents64(Call& call) {
+  constexpr u64 most = 16 << 10;
+  Ref<OpenFile> file = TRY(open_for(call, Direction::in));
+  const u64 size = fs::smaller(static_cast<u32>(call.argument[2]), most);
+  auto* buffer = static_cast<u8*>(memory::allocate(size + 1));
+  if (buffer == nullptr) return Errno::enomem;
+  Result<i64> outcome = list_into(call, *file, {buffer, size});
+  memory::release(buffer);
+  return outcome;
+}
+
+constexpr Entry entries[] = {
+    {0, "read", sys_plain<Direction::in>},
+    {1, "write", sys_plain<Direction::out>},
+    {17, "pread64", sys_plain_at<Direction::in>},
+    {18, "pwrite64", sys_plain_at<Direction::out>},
+    {19, "readv", sys_vector<Direction::in>},
+    {20, "writev", sys_vector<Direction::out>},
+    {40, "sendfile", sys_sendfile},
+    {217, "getdents64", sys_getdents64},
+    {295, "preadv", sys_vector_at<Direction::in>},
+    {296, "pwritev", sys_vector_at<Direction::out>},
+    {327, "preadv2", sys_vector_2<Direction::in>},
+    {328, "pwritev2", sys_vector_2<Direction::out>},
+};
+
+}  // namespace
+
+std::span<const Entry> transfer_calls() {
+  return entries;
+}
+
+}  // namespace corral::abi
