@@ -79,6 +79,8 @@ class Core final : public Device {
     Atomic<u64> timer_interrupts{0};
     Atomic<u64> idle_entries{0};
     Atomic<u64> translation_drops{0};  // drop_translations messages handled here
+    Atomic<u64> user_cycles{0};        // of the cycle counter, in user mode and in steps of threads (for /proc/stat)
+    Atomic<u64> system_cycles{0};
   };
   alignas(cache_line) Counters counters;
 

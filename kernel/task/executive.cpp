@@ -302,12 +302,16 @@ void Executive::on_arrival(Core& core, const Message& message) {
 void Executive::charge_user() {
   const u64 now = arch::cycle_counter();
   add(current_->user_cycles, now - since_);
+  add(core_.counters.user_cycles, now - since_);
   since_ = now;
 }
 
 void Executive::charge_system() {
   const u64 now = arch::cycle_counter();
-  if (current_ != nullptr) add(current_->system_cycles, now - since_);
+  if (current_ != nullptr) {
+    add(current_->system_cycles, now - since_);
+    add(core_.counters.system_cycles, now - since_);
+  }
   since_ = now;
 }
 

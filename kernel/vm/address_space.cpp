@@ -70,6 +70,15 @@ bool AddressSpace::covers(VirtualAddress start, VirtualAddress end) {
   return areas_.covered_until(start, end) == end;
 }
 
+Result<Frame*> AddressSpace::hold_page(VirtualAddress page) {
+  LockGuard guard{lock_};  // pages are taken out of the table under it, so this one cannot go before it is shared
+  arch::Translation found;
+  if (page.value >= user_end || !table_.lookup(page, found) || !found.rights.user) return Errno::efault;
+  Frame& frame = memory::frame_of(found.frame);
+  memory::share_page(frame);
+  return &frame;
+}
+
 Result<void> AddressSpace::residency(VirtualAddress start, std::span<u8> pages) {
   for (u8& page : pages) page = 0;
   struct Context {

@@ -114,6 +114,8 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   void set_limit(u64 bytes) { limit_.store(bytes, Order::relaxed); }
   // Every page of [start, end) lies in an area.
   [[nodiscard]] bool covers(VirtualAddress start, VirtualAddress end) EXCLUDES(lock_);
+  // The page that is mapped at `page` now, with a reference: how another process reads this one's memory. efault: none.
+  Result<Frame*> hold_page(VirtualAddress page) EXCLUDES(lock_);
   // One byte for each page from `start` (page aligned) on: 1 when it is in memory. enomem: part of it is in no area.
   Result<void> residency(VirtualAddress start, std::span<u8> pages) EXCLUDES(lock_);
 
