@@ -179,6 +179,7 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   Result<void> move_pages(Caller& caller, VirtualAddress from, VirtualAddress to, u64 length) REQUIRES(lock_);
   Result<void> copy_area(AddressSpace& child, Caller& caller, const Area& area, VirtualAddress kept) REQUIRES(lock_);
   Result<void> copy_into(AddressSpace& child, Caller& caller, VirtualAddress kept) EXCLUDES(lock_);
+  void end_copying() REQUIRES(lock_);
   void start_as_copy_of(VirtualAddress break_start, VirtualAddress brk, u64 limit);
 
   [[nodiscard]] static arch::Rights rights_of(const Area& area);

@@ -98,7 +98,12 @@ Result<AddressSpace::Settled> AddressSpace::try_to_settle(Caller& caller, Virtua
     CoreTranslation::here().refresh(*this, page);
     return Settled::done;
   }
-  if (copying_) return wait_for_change(caller);
+  if (copying_) {
+    // The forking thread itself, whose step looks at memory again before it goes on: every core has answered by then.
+    const bool own = caller.changing == this && caller.phase == ChangePhase::changing;
+    if (!own) return wait_for_change(caller);
+    end_copying();
+  }
   if (!present) return map_missing(*area, page, access, supply);
   if (access == Access::write && !area->shared) {
     return break_sharing(caller, *area, page, memory::frame_of(found.frame), supply);

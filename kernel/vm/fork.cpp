@@ -77,6 +77,11 @@ Result<void> AddressSpace::copy_into(AddressSpace& child, Caller& caller, Virtua
   return {};
 }
 
+void AddressSpace::end_copying() {
+  copying_ = false;
+  settled_.wake_all();
+}
+
 void AddressSpace::start_as_copy_of(VirtualAddress break_start, VirtualAddress brk, u64 limit) NO_THREAD_SAFETY_ANALYSIS {
   break_start_ = break_start;
   break_ = brk;
@@ -93,8 +98,7 @@ Result<Ref<AddressSpace>> AddressSpace::fork(Caller& caller, VirtualAddress kept
   if (!drop_everywhere(caller)) return Errno::blocked;
   {
     LockGuard guard{lock_};
-    copying_ = false;
-    settled_.wake_all();
+    end_copying();
   }
   const auto error = static_cast<Errno>(caller.note);
   Ref<AddressSpace> child = Ref<AddressSpace>::adopt(std::exchange(caller.child, nullptr));

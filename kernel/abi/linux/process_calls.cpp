@@ -98,9 +98,12 @@ Result<i64> clone(Call& call, const CloneRequest& r) {
   const bool new_process = (r.flags & clone_thread) == 0;
   Ref<Process> process = Ref<Process>::share(call.process);
   if (new_process) {
-    if (processes::thread_count() >= call.process.limits.processes) return Errno::eagain;
+    // A fork that waited for other cores is finished, whatever the limit says by now.
+    const bool under_way = caller.caller.under_way();
+    if (!under_way && processes::thread_count() >= call.process.limits.processes) return Errno::eagain;
+    const VirtualAddress kept = (r.flags & clone_parent_settid) != 0 ? VirtualAddress{r.parent_tid} : VirtualAddress{};
     Ref<vm::AddressSpace> space =
-        (r.flags & clone_vm) != 0 ? call.process.space() : TRY(call.space.fork(caller.caller));
+        (r.flags & clone_vm) != 0 ? call.process.space() : TRY(call.space.fork(caller.caller, kept));
     process = TRY(make_process(call, r, std::move(space)));
   }
   Result<Ref<Thread>> made = process->add_thread();
