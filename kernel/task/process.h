@@ -85,7 +85,8 @@ class Process final : public RefCounted<Process> {
   Atomic<i32> group{0};             // process group
   Atomic<i32> session{0};
   char name[16] = {};               // comm of the main program
-  VirtualAddress arguments_start{}, arguments_end{};  // for /proc/[pid]/cmdline; set by exec
+  // For /proc/[pid]/cmdline and environ, whose strings follow one another; set by exec.
+  VirtualAddress arguments_start{}, arguments_end{}, environment_end{};
   char executable[256] = {};        // path, for /proc/[pid]/exe
   Atomic<bool> borrows_space{false};  // a vfork child that has neither executed a program nor ended: its parent waits
 

@@ -113,6 +113,7 @@ class StackBuilder {
     arguments_end_ = text;
     put(0);
     for (u32 i = 0; i < arguments_.environment_count(); ++i) text = put_string(text);
+    environment_end_ = text;
     put(0);
     const elf::Image& image = program.image;
     put_pair(at_phdr, image.program_headers == 0 ? 0 : image.program_headers + program.base);
@@ -149,6 +150,7 @@ class StackBuilder {
   [[nodiscard]] VirtualAddress bottom() const { return {bottom_}; }
   [[nodiscard]] VirtualAddress arguments_start() const { return {bottom_ + strings_at_}; }
   [[nodiscard]] VirtualAddress arguments_end() const { return {bottom_ + arguments_end_}; }
+  [[nodiscard]] VirtualAddress environment_end() const { return {bottom_ + environment_end_}; }
 
  private:
   void put(u64 value) {
@@ -172,6 +174,7 @@ class StackBuilder {
   u64 next_ = 0;
   u64 strings_at_ = 0;
   u64 arguments_end_ = 0;
+  u64 environment_end_ = 0;
 };
 
 }  // namespace
@@ -225,6 +228,7 @@ Result<LoadedProgram> load_program(vm::Caller& caller, ByteSource& source, const
   loaded.stack_pointer = builder.bottom();
   loaded.arguments_start = builder.arguments_start();
   loaded.arguments_end = builder.arguments_end();
+  loaded.environment_end = builder.environment_end();
   return loaded;
 }
 

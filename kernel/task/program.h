@@ -13,7 +13,7 @@ struct LoadedProgram {
   Ref<vm::AddressSpace> space;
   VirtualAddress entry;          // of the program, or of its interpreter
   VirtualAddress stack_pointer;
-  VirtualAddress arguments_start, arguments_end;
+  VirtualAddress arguments_start, arguments_end, environment_end;
 };
 
 // The image of a program and where it was put.

@@ -1,0 +1,56 @@
+// /proc/meminfo and /proc/heap.
+#include "fs/mounts.h"
+#include "fs/proc/proc.h"
+#include "memory/heap.h"
+#include "memory/page_allocator.h"
+
+namespace corral::fs::proc {
+
+namespace {
+
+// Pages of contents that file systems in memory hold.
+u64 file_pages() {
+  u64 pages = 0;
+  mounts::for_each(
+      [](void* context, const Mount& mount) {
+        const FileSystemStatistics s = mount.file_system->statistics();
+        *static_cast<u64*>(context) += s.blocks - s.blocks_free;
+      },
+      &pages);
+  return pages;
+}
+
+}  // namespace
+
+Result<void> meminfo(TextBuffer& to, const Subject&) {
+  const memory::PageStatistics pages = memory::page_statistics();
+  const memory::HeapStatistics heap = memory::heap_statistics();
+  const u64 free = pages.free_global + pages.free_local;
+  const u64 files = file_pages();
+  const auto line = [&](const char* name, u64 count) { to.print("{-15} {8} kB\n", name, count * (page_size / 1024)); };
+  line("MemTotal:", pages.total);
+  line("MemFree:", free);
+  line("MemAvailable:", free);
+  line("Buffers:", 0);
+  line("Cached:", files);
+  line("SwapCached:", 0);
+  line("Active:", pages.total - free);
+  line("Inactive:", 0);
+  line("SwapTotal:", 0);
+  line("SwapFree:", 0);
+  line("Dirty:", 0);
+  line("Shmem:", files);
+  line("Slab:", heap.slab_pages + heap.block_pages);
+  line("SReclaimable:", 0);
+  line("SUnreclaim:", heap.slab_pages + heap.block_pages);
+  line("Reserved:", pages.reserved);
+  return {};
+}
+
+Result<void> heap(TextBuffer& to, const Subject&) {
+  const memory::HeapStatistics heap = memory::heap_statistics();
+  to.print("objects {}\nbytes {}\nslab_pages {}\nblock_pages {}\n", heap.objects, heap.bytes, heap.slab_pages, heap.block_pages);
+  return {};
+}
+
+}  // namespace corral::fs::proc

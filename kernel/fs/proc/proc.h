@@ -1,0 +1,70 @@
+// /proc and /sys: what the kernel tells of itself as text. One file for each subject; each subject offers makers of texts, and
+// proc_root.cpp has the tables that give them names. Makers run in the reader's step with no lock held.
+// Source: Linux man-pages proc(5), sysfs(5); formats as busybox, procps and glibc read them.
+#pragma once
+
+#include "fs/generated_file.h"
+#include "lib/core_set.h"
+#include "task/process.h"
+
+namespace corral::fs {
+
+[[nodiscard]] const GeneratedDirectory& proc_root();
+[[nodiscard]] const GeneratedDirectory& sys_root();
+// Boot context: `text` lives for ever.
+void set_proc_command_line(std::string_view text);
+[[nodiscard]] std::string_view proc_command_line();
+
+namespace proc {
+
+// machine.cpp
+Result<void> cpuinfo(TextBuffer& to, const Subject& subject);
+Result<void> interrupts(TextBuffer& to, const Subject& subject);
+Result<void> devices_tree(TextBuffer& to, const Subject& subject);
+Result<void> mailboxes(TextBuffer& to, const Subject& subject);
+Result<void> locks(TextBuffer& to, const Subject& subject);
+// memory.cpp
+Result<void> meminfo(TextBuffer& to, const Subject& subject);
+Result<void> heap(TextBuffer& to, const Subject& subject);
+// times.cpp
+Result<void> stat(TextBuffer& to, const Subject& subject);
+Result<void> uptime(TextBuffer& to, const Subject& subject);
+Result<void> loadavg(TextBuffer& to, const Subject& subject);
+// system.cpp
+Result<void> version(TextBuffer& to, const Subject& subject);
+Result<void> command_line(TextBuffer& to, const Subject& subject);
+Result<void> file_systems(TextBuffer& to, const Subject& subject);
+Result<void> mount_table(TextBuffer& to, const Subject& subject);
+Result<void> mount_info(TextBuffer& to, const Subject& subject);
+Result<void> scheduling_text(TextBuffer& to, const Subject& subject);
+Result<void> set_scheduling(std::string_view text, const Subject& subject);
+extern const GeneratedDirectory sys_directory;  // /proc/sys
+
+// process.cpp
+Result<void> process_stat(TextBuffer& to, const Subject& subject);
+Result<void> process_status(TextBuffer& to, const Subject& subject);
+Result<void> process_statm(TextBuffer& to, const Subject& subject);
+Result<void> process_limits(TextBuffer& to, const Subject& subject);
+Result<void> process_comm(TextBuffer& to, const Subject& subject);
+Result<void> set_process_comm(std::string_view text, const Subject& subject);
+// "0-3,5": for texts about cores.
+void append_core_list(TextBuffer& to, const CoreSet& set);
+// process_memory.cpp
+Result<void> process_command_line(TextBuffer& to, const Subject& subject);
+Result<void> process_environment(TextBuffer& to, const Subject& subject);
+Result<void> process_maps(TextBuffer& to, const Subject& subject);
+// process_directory.cpp
+[[nodiscard]] const Node& process_node();
+Result<DynamicName> find_process(std::string_view name, const Subject& subject);
+i32 next_process(i32 previous, const Subject& subject);
+Result<void> own_process(TextBuffer& to, const Subject& subject);  // the link "self"
+Result<void> own_thread(TextBuffer& to, const Subject& subject);
+
+// The process or thread that a text is about. esrch: it has ended.
+[[nodiscard]] Result<Ref<Process>> process_of(const Subject& subject);
+[[nodiscard]] Result<Ref<Thread>> thread_of(const Subject& subject);
+// The number that `name` is; false: none, or with anything else around it.
+[[nodiscard]] bool number_of(std::string_view name, i32& number);
+
+}  // namespace proc
+}  // namespace corral::fs

@@ -1,0 +1,256 @@
+// /proc/[pid]/stat, status, statm, limits, comm and the same of tasks. Source: proc(5); Linux fs/proc/array.c.
+#include "core/core.h"
+#include "fs/proc/proc.h"
+#include "fs/resources.h"
+#include "fs/terminal.h"
+#include "lib/memory_functions.h"
+#include "task/process.h"
+
+namespace corral::fs::proc {
+
+namespace {
+
+constexpr i64 ns_per_tick = 10'000'000;  // USER_HZ is 100
+
+// What all the texts need of a process, or of one thread of it, taken at one moment.
+struct Picture {
+  Ref<Process> process;
+  Ref<Thread> thread;  // the one the text is about; null: none is left
+  char name[17] = {};
+  char state = 'Z';
+  i32 id = 0;
+  i32 parent = 0;
+  i32 group = 0, session = 0;
+  u32 threads = 0;
+  i64 user_ns = 0, system_ns = 0, start_ns = 0;
+  i32 nice = 0;
+  u32 core = 0;
+  CoreSet allowed = CoreSet::all();
+  u64 voluntary = 0, involuntary = 0;
+  SignalSet pending = 0, shared_pending = 0, blocked = 0, ignored = 0, caught = 0;
+  vm::Usage usage{};
+};
+
+const char* state_name(char letter) {
+  switch (letter) {
+    case 'R': return "R (running)";
+    case 'S': return "S (sleeping)";
+    case 'T': return "T (stopped)";
+    case 'Z': return "Z (zombie)";
+    default: return "D (disk sleep)";
+  }
+}
+
+i32 parent_of(Process& process) {
+  LockGuard guard{processes::lock()};
+  return process.parent == nullptr ? 0 : process.parent->id().value;
+}
+
+bool is_zombie(Process& process) {
+  LockGuard guard{processes::lock()};
+  return process.state != ProcessState::alive;
+}
+
+void add_threads(Picture& p, bool whole) {
+  Process& process = *p.process;
+  if (whole) {
+    p.user_ns = process.user_ns.load(Order::relaxed);
+    p.system_ns = process.system_ns.load(Order::relaxed);
+  }
+  process.for_each_thread([&](Thread& thread) {
+    ++p.threads;
+    if (!whole && thread.id().value != p.id) return;
+    if (whole && thread.times_counted.load(Order::acquire)) return;
+    p.user_ns += thread.user_ns();
+    p.system_ns += thread.system_ns();
+    p.voluntary += thread.voluntary_switches.load(Order::relaxed);
+    p.involuntary += thread.involuntary_switches.load(Order::relaxed);
+    // A process shows the state of its main thread, or a running one's.
+    if (thread.id().value == p.id || p.state == 'Z') p.state = letter_of(thread.state());
+  });
+}
+
+void add_thread(Picture& p) {
+  if (!p.thread) return;
+  Thread& thread = *p.thread;
+  p.nice = thread.nice();
+  p.core = thread.home().value;
+  p.allowed = thread.affinity();
+  p.pending = thread.signals.pending.load(Order::relaxed);
+  p.blocked = thread.signals.blocked;
+}
+
+void add_signals(Picture& p) {
+  Process& process = *p.process;
+  p.shared_pending = process.pending.load(Order::relaxed);
+  LockGuard guard{process.lock()};
+  for (int signal = 1; signal <= signal_count; ++signal) {
+    if (process.actions[signal].handler == 1) p.ignored |= signal_bit(signal);
+    if (process.actions[signal].handler > 1) p.caught |= signal_bit(signal);
+  }
+}
+
+Result<Picture> picture_of(const Subject& subject) {
+  Picture p;
+  p.process = TRY(process_of(subject));
+  Process& process = *p.process;
+  const bool whole = subject.thread == 0;
+  p.id = whole ? subject.process : subject.thread;
+  p.thread = process.find_thread(ThreadId{p.id});
+  if (!whole && !p.thread) return Errno::esrch;
+  memcpy(p.name, p.thread ? p.thread->name : process.name, 16);
+  p.parent = parent_of(process);
+  p.group = process.group.load(Order::relaxed);
+  p.session = process.session.load(Order::relaxed);
+  p.start_ns = (p.thread ? p.thread->start_ns : process.start_ns).load(Order::relaxed);
+  add_threads(p, whole);
+  add_thread(p);
+  add_signals(p);
+  if (is_zombie(process)) p.state = 'Z';
+  if (p.state != 'Z') {
+    if (Ref<vm::AddressSpace> space = process.space()) p.usage = space->usage();
+  }
+  return Result<Picture>{std::move(p)};
+}
+
+// In Linux's form: words of 32 bits, the highest first, separated by commas.
+void core_mask(TextBuffer& to, const CoreSet& set) {
+  const u32 words = (cores::count() + 31) / 32;
+  for (u32 i = words; i-- > 0;) {
+    const u64 both = set.word(i / 2);
+    char digits[20];
+    const std::string_view text = format_to(digits, "{X16}", i % 2 != 0 ? both >> 32 : both & 0xffff'ffff);
+    to.append({text.data() + 8, 8});
+    if (i > 0) to.append(",");
+  }
+}
+
+CoreSet existing(const CoreSet& set) { return set & CoreSet::first(cores::count()); }
+
+}  // namespace
+
+void append_core_list(TextBuffer& to, const CoreSet& set) {
+  bool first = true;
+  for (u32 i = 0; i < max_cores;) {
+    const u32 start = set.next(i).value;
+    if (start >= max_cores) break;
+    u32 end = start;
+    while (end + 1 < max_cores && set.contains(CoreId{end + 1})) ++end;
+    if (!first) to.append(",");
+    first = false;
+    if (start == end) {
+      to.print("{}", start);
+    } else {
+      to.print("{}-{}", start, end);
+    }
+    i = end + 1;
+  }
+}
+
+Result<Ref<Process>> process_of(const Subject& subject) {
+  Ref<Process> process = processes::find(ProcessId{subject.process});
+  if (!process) return Errno::esrch;
+  return process;
+}
+
+Result<Ref<Thread>> thread_of(const Subject& subject) {
+  Ref<Process> process = TRY(process_of(subject));
+  Ref<Thread> thread = process->find_thread(ThreadId{subject.thread == 0 ? subject.process : subject.thread});
+  if (!thread) return Errno::esrch;
+  return thread;
+}
+
+// The 52 fields of proc(5), by number.
+Result<void> process_stat(TextBuffer& to, const Subject& subject) {
+  const Picture p = TRY(picture_of(subject));
+  const i32 terminal = console_terminal().session() != 0 && p.session == console_terminal().session() ? 5 << 8 | 1 : 0;
+  const i32 foreground = terminal != 0 ? console_terminal().foreground_group() : -1;
+  const Process& process = *p.process;
+  to.print("{} ({}) {} {} {} {} ", p.id, static_cast<const char*>(p.name), p.state, p.parent, p.group, p.session);  // 1 … 6
+  to.print("{} {} 0 0 0 0 0 ", terminal, foreground);                                                         // 7 … 13
+  to.print("{} {} ", p.user_ns / ns_per_tick, p.system_ns / ns_per_tick);                                     // 14, 15
+  to.print("{} {} ", process.children_user_ns.load(Order::relaxed) / ns_per_tick,
+           process.children_system_ns.load(Order::relaxed) / ns_per_tick);                                    // 16, 17
+  to.print("{} {} {} 0 {} ", 20 + p.nice, p.nice, p.threads, p.start_ns / ns_per_tick);                       // 18 … 22
+  to.print("{} {} {} ", p.usage.mapped_bytes, p.usage.resident_pages, ~u64{0});                               // 23 … 25
+  to.print("0 0 0 0 0 {} {} {} {} ", p.pending & 0x7fff'ffff, p.blocked & 0x7fff'ffff, p.ignored & 0x7fff'ffff,
+           p.caught & 0x7fff'ffff);                                                                           // 26 … 34
+  to.print("0 0 0 17 {} 0 0 0 0 0 0 0 0 ", p.core);                                                           // 35 … 47
+  to.print("{} {} 0 0 0\n", process.arguments_start.value, process.arguments_end.value);                      // 48 … 52
+  return {};
+}
+
+Result<void> process_status(TextBuffer& to, const Subject& subject) {
+  const Picture p = TRY(picture_of(subject));
+  to.print("Name:\t{}\n", static_cast<const char*>(p.name));
+  u32 umask = 0;
+  if (p.process->resources) umask = Resources::of(*p.process).umask.load(Order::relaxed);
+  to.print("Umask:\t0{}{}{}\n", umask >> 6 & 7, umask >> 3 & 7, umask & 7);
+  to.print("State:\t{}\nTgid:\t{}\nNgid:\t0\nPid:\t{}\nPPid:\t{}\nTracerPid:\t0\n", state_name(p.state),
+           p.process->id().value, p.id, p.parent);
+  to.append("Uid:\t0\t0\t0\t0\nGid:\t0\t0\t0\t0\n");
+  to.print("FDSize:\t{}\nGroups:\t\nNStgid:\t{}\nNSpid:\t{}\nNSpgid:\t{}\nNSsid:\t{}\n", p.process->limits.open_files,
+           p.process->id().value, p.id, p.group, p.session);
+  if (p.state != 'Z') {
+    const u64 resident = p.usage.resident_pages * (page_size / 1024);
+    to.print("VmPeak:\t{8} kB\nVmSize:\t{8} kB\nVmHWM:\t{8} kB\nVmRSS:\t{8} kB\n", p.usage.mapped_bytes / 1024,
+             p.usage.mapped_bytes / 1024, resident, resident);
+    to.print("VmPTE:\t{8} kB\nVmSwap:\t{8} kB\n", p.usage.table_pages * (page_size / 1024), 0);
+  }
+  to.print("Threads:\t{}\nSigQ:\t0/0\nSigPnd:\t{X16}\nShdPnd:\t{X16}\n", p.threads, p.pending, p.shared_pending);
+  to.print("SigBlk:\t{X16}\nSigIgn:\t{X16}\nSigCgt:\t{X16}\n", p.blocked, p.ignored, p.caught);
+  to.append("CapInh:\t0000000000000000\nCapPrm:\t000001ffffffffff\nCapEff:\t000001ffffffffff\n");
+  to.append("Cpus_allowed:\t");
+  core_mask(to, existing(p.allowed));
+  to.append("\nCpus_allowed_list:\t");
+  append_core_list(to, existing(p.allowed));
+  to.append("\nMems_allowed:\t1\nMems_allowed_list:\t0\n");
+  to.print("voluntary_ctxt_switches:\t{}\nnonvoluntary_ctxt_switches:\t{}\n", p.voluntary, p.involuntary);
+  return {};
+}
+
+Result<void> process_statm(TextBuffer& to, const Subject& subject) {
+  const Picture p = TRY(picture_of(subject));
+  const u64 size = p.usage.mapped_bytes / page_size;
+  to.print("{} {} 0 0 0 {} 0\n", size, p.usage.resident_pages, size);
+  return {};
+}
+
+Result<void> process_comm(TextBuffer& to, const Subject& subject) {
+  const Picture p = TRY(picture_of(subject));
+  to.print("{}\n", static_cast<const char*>(p.name));
+  return {};
+}
+
+Result<void> set_process_comm(std::string_view text, const Subject& subject) {
+  while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
+  Ref<Thread> thread = TRY(thread_of(subject));
+  const u64 size = smaller(text.size(), sizeof thread->name - 1);
+  memset(thread->name, 0, sizeof thread->name);
+  memcpy(thread->name, text.data(), size);
+  return {};
+}
+
+Result<void> process_limits(TextBuffer& to, const Subject& subject) {
+  Ref<Process> process = TRY(process_of(subject));
+  const Process::Limits& limits = process->limits;
+  to.print("{-26}{-21}{-21}{-10}\n", "Limit", "Soft Limit", "Hard Limit", "Units");
+  const auto line = [&](const char* name, u64 value, const char* unit) {
+    char number[24];
+    const std::string_view text = value == ~u64{0} ? "unlimited" : format_to(number, "{}", value);
+    to.print("{-26}{-21}{-21}{-10}\n", name, text, text, unit);
+  };
+  line("Max cpu time", ~u64{0}, "seconds");
+  line("Max file size", ~u64{0}, "bytes");
+  line("Max data size", ~u64{0}, "bytes");
+  line("Max stack size", limits.stack, "bytes");
+  line("Max core file size", 0, "bytes");
+  line("Max resident set", ~u64{0}, "bytes");
+  line("Max processes", limits.processes, "processes");
+  line("Max open files", limits.open_files, "files");
+  line("Max locked memory", ~u64{0}, "bytes");
+  line("Max address space", limits.address_space, "bytes");
+  return {};
+}
+
+}  // namespace corral::fs::proc

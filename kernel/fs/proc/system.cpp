@@ -1,0 +1,180 @@
+// /proc/version, cmdline, filesystems, mounts, sched and /proc/sys: names and settings of the system.
+#include "fs/device_files.h"
+#include "fs/mounts.h"
+#include "fs/proc/proc.h"
+#include "memory/heap.h"
+#include "sched/engine/manager.h"
+#include "task/process_table.h"
+
+namespace corral::fs {
+
+namespace {
+constinit std::string_view boot_command_line;
+}  // namespace
+
+void set_proc_command_line(std::string_view text) {
+  boot_command_line = text;
+}
+
+std::string_view proc_command_line() {
+  return boot_command_line;
+}
+
+namespace proc {
+
+namespace {
+
+constexpr std::string_view release = "6.1.0-corral";  // what uname says
+
+Result<void> pid_max(TextBuffer& to, const Subject&) {
+  to.print("{}\n", ProcessTable::max_id);
+  return {};
+}
+
+Result<void> os_release(TextBuffer& to, const Subject&) {
+  to.print("{}\n", release);
+  return {};
+}
+
+Result<void> os_type(TextBuffer& to, const Subject&) {
+  to.append("Linux\n");
+  return {};
+}
+
+Result<void> host_name(TextBuffer& to, const Subject&) {
+  to.append("corral\n");
+  return {};
+}
+
+Result<void> one(TextBuffer& to, const Subject&) {
+  to.append("1\n");
+  return {};
+}
+
+Result<void> threads_max(TextBuffer& to, const Subject&) {
+  to.print("{}\n", ProcessTable::max_id - 1);
+  return {};
+}
+
+// A random number of the version 4 form of RFC 4122, 4.4.
+void uuid(TextBuffer& to, const u8 (&bytes)[16]) {
+  constexpr char digits[] = "0123456789abcdef";
+  char text[37];
+  u32 size = 0;
+  for (u32 i = 0; i < 16; ++i) {
+    u32 byte = bytes[i];
+    if (i == 6) byte = (byte & 0x0f) | 0x40;
+    if (i == 8) byte = (byte & 0x3f) | 0x80;
+    if (i == 4 || i == 6 || i == 8 || i == 10) text[size++] = '-';
+    text[size++] = digits[byte >> 4];
+    text[size++] = digits[byte & 15];
+  }
+  text[size++] = '\n';
+  to.append({text, size});
+}
+
+Result<void> fresh_uuid(TextBuffer& to, const Subject&) {
+  u8 bytes[16];
+  fill_random(bytes);
+  uuid(to, bytes);
+  return {};
+}
+
+constinit SpinLock boot_id_lock{Rank::file, "boot id"};
+constinit u8 boot_id_bytes[16] GUARDED_BY(boot_id_lock) = {};
+
+Result<void> boot_id(TextBuffer& to, const Subject&) {
+  u8 bytes[16];
+  {
+    LockGuard guard{boot_id_lock};
+    bool known = false;
+    for (u8 byte : boot_id_bytes) known = known || byte != 0;
+    if (!known) fill_random(boot_id_bytes);
+    for (u32 i = 0; i < 16; ++i) bytes[i] = boot_id_bytes[i];
+  }
+  uuid(to, bytes);
+  return {};
+}
+
+constexpr Node random_nodes[] = {{.name = "boot_id", .text = boot_id}, {.name = "uuid", .text = fresh_uuid}};
+constexpr GeneratedDirectory random_directory{.nodes = random_nodes};
+
+constexpr Node kernel_nodes[] = {
+    {.name = "pid_max", .text = pid_max},       {.name = "threads-max", .text = threads_max},
+    {.name = "osrelease", .text = os_release},  {.name = "ostype", .text = os_type},
+    {.name = "hostname", .text = host_name},
+    {.name = "random", .type = FileType::directory, .permissions = 0555, .directory = &random_directory},
+};
+constexpr GeneratedDirectory kernel_directory{.nodes = kernel_nodes};
+constexpr Node vm_nodes[] = {{.name = "overcommit_memory", .text = one}};
+constexpr GeneratedDirectory vm_directory{.nodes = vm_nodes};
+constexpr Node sys_nodes[] = {
+    {.name = "kernel", .type = FileType::directory, .permissions = 0555, .directory = &kernel_directory},
+    {.name = "vm", .type = FileType::directory, .permissions = 0555, .directory = &vm_directory},
+};
+
+}  // namespace
+
+const constinit GeneratedDirectory sys_directory{.nodes = sys_nodes};
+
+Result<void> version(TextBuffer& to, const Subject&) {
+  to.print("Linux version {} (Corral, not Linux) #1 SMP Corral\n", release);
+  return {};
+}
+
+Result<void> command_line(TextBuffer& to, const Subject&) {
+  to.append(proc_command_line());
+  to.append("\n");
+  return {};
+}
+
+Result<void> file_systems(TextBuffer& to, const Subject&) {
+  for (const char* name : {"rootfs", "ramfs", "tmpfs", "devtmpfs", "proc", "sysfs"}) to.print("nodev\t{}\n", name);
+  return {};
+}
+
+Result<void> mount_table(TextBuffer& to, const Subject&) {
+  mounts::for_each(
+      [](void* context, const Mount& mount) {
+        static_cast<TextBuffer*>(context)->print("{} {} {} rw 0 0\n", static_cast<const char*>(mount.source),
+                                                 static_cast<const char*>(mount.path), mount.file_system->type());
+      },
+      &to);
+  return {};
+}
+
+Result<void> mount_info(TextBuffer& to, const Subject&) {
+  mounts::for_each(
+      [](void* context, const Mount& mount) {
+        const u64 device = mount.file_system->device();
+        static_cast<TextBuffer*>(context)->print("{} 1 0:{} / {} rw - {} {} rw\n", device, device,
+                                                 static_cast<const char*>(mount.path), mount.file_system->type(),
+                                                 static_cast<const char*>(mount.source));
+      },
+      &to);
+  return {};
+}
+
+Result<void> scheduling_text(TextBuffer& to, const Subject&) {
+  constexpr u64 most = 32 << 10;
+  auto* text = static_cast<char*>(memory::allocate(most));
+  if (text == nullptr) return Errno::enomem;
+  to.append({text, scheduling().describe_scheduling(text, most)});
+  memory::release(text);
+  return {};
+}
+
+// "algorithm NAME" or "placement NAME".
+Result<void> set_scheduling(std::string_view text, const Subject&) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
+  const size_t gap = text.find(' ');
+  if (gap == std::string_view::npos) return Errno::einval;
+  const std::string_view what{text.data(), gap};
+  const std::string_view name{text.data() + gap + 1, text.size() - gap - 1};
+  if (what == "algorithm") return scheduling().set_algorithm(name);
+  if (what == "placement") return scheduling().set_placement(name);
+  return Errno::einval;
+}
+
+}  // namespace proc
+}  // namespace corral::fs

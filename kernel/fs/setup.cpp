@@ -1,0 +1,108 @@
+// Putting the tree of files together at start-up. See setup.h.
+#include "fs/setup.h"
+
+#include "fs/anonymous.h"
+#include "fs/device_files.h"
+#include "fs/initramfs.h"
+#include "fs/mounts.h"
+#include "fs/proc/load_average.h"
+#include "fs/proc/proc.h"
+#include "fs/resources.h"
+#include "fs/terminal.h"
+#include "memory/heap.h"
+#include "memory/page_allocator.h"
+#include "task/thread.h"
+#include "trace/log.h"
+
+namespace corral::fs {
+
+namespace {
+
+constexpr u64 proc_magic = 0x9fa0, sysfs_magic = 0x6265'6572;
+
+// The directory `name` below the root, made if the initramfs has none.
+Result<Ref<Inode>> directory_below(Inode& parent, std::string_view name, u32 permissions) {
+  Result<Ref<Inode>> found = parent.lookup(name);
+  if (found.ok() && found.value()->is_directory()) return found;
+  if (found.ok()) TRY(parent.unlink(name));
+  return parent.create(name, {.type = FileType::directory, .permissions = permissions});
+}
+
+Result<void> mount(Inode& root, std::string_view name, Ref<FileSystem> file_system, std::string_view source) {
+  char path[32];
+  Ref<Inode> directory = TRY(directory_below(root, name, 0755));
+  return mounts::add(*directory, file_system, format_to(path, "/{}", name), source, true);
+}
+
+Result<void> symlink(Inode& directory, std::string_view name, std::string_view target) {
+  (void)TRY(directory.create(name, {.type = FileType::symlink, .permissions = 0777, .target = target}));
+  return {};
+}
+
+Result<Ref<FileSystem>> make_devices(u64 page_limit) {
+  Ref<RamFileSystem> devices = TRY(RamFileSystem::create("devtmpfs", page_limit));
+  Ref<Inode> root = devices->root();
+  for (const DeviceFile& file : device_files()) {
+    (void)TRY(root->create(file.name, {.type = FileType::character, .permissions = file.permissions, .special = file.number}));
+  }
+  TRY(symlink(*root, "fd", "/proc/self/fd"));
+  TRY(symlink(*root, "stdin", "/proc/self/fd/0"));
+  TRY(symlink(*root, "stdout", "/proc/self/fd/1"));
+  TRY(symlink(*root, "stderr", "/proc/self/fd/2"));
+  (void)TRY(directory_below(*root, "shm", 01777));
+  return Ref<FileSystem>{devices};
+}
+
+}  // namespace
+
+Result<void> initialise(std::span<const u8> archive, std::string_view command_line) {
+  TRY(initialise_anonymous_files());
+  const u64 page_limit = memory::page_statistics().total / 2;
+  Ref<RamFileSystem> files = TRY(RamFileSystem::create("rootfs", page_limit));
+  TRY(mounts::set_root(files));
+  if (archive.empty()) {
+    log::error("there is no initramfs: give one with the kernel (QEMU: -initrd FILE; GRUB: module2 FILE)");
+  } else {
+    const Result<UnpackReport> report = unpack_initramfs(*files, archive);
+    if (report.ok()) {
+      log::info("initramfs: {} files, {} KiB", report.value().entries, report.value().bytes >> 10);
+    } else if (report.error() == Errno::enomem) {
+      return Errno::enomem;
+    } else {
+      log::error("initramfs: damaged; what came before the damage is used (make it again: ./corral run builds one)");
+    }
+  }
+  Ref<Inode> root = files->root();
+  TRY(mount(*root, "dev", TRY(make_devices(page_limit)), "devtmpfs"));
+  set_proc_command_line(command_line);
+  TRY(mount(*root, "proc", TRY(make_generated_file_system("proc", proc_magic, proc_root())), "proc"));
+  TRY(mount(*root, "sys", TRY(make_generated_file_system("sysfs", sysfs_magic, sys_root())), "sysfs"));
+  (void)TRY(directory_below(*root, "tmp", 01777));
+  start_load_sampling();
+  return {};
+}
+
+void start_terminal() {
+  for (u32 i = 0;; ++i) {
+    auto* console = devices().find<ConsoleDevice>(i);
+    if (console == nullptr) break;
+    console_terminal().attach(*console);
+  }
+}
+
+void flush_terminal() {
+  console_terminal().flush_now();
+}
+
+Result<Ref<ProcessResources>> first_resources(Process& process) {
+  Ref<Inode> root = mounts::root();
+  Ref<FileTable> files = Ref<FileTable>::adopt(TRY(memory::make<FileTable>()));
+  const WalkStart start{nullptr, root, root};
+  Ref<Inode> console = TRY(find(start, "/dev/console", Follow::yes));
+  Ref<OpenFile> terminal = TRY(open_terminal(*console, o_rdwr | o_largefile));
+  for (int i = 0; i < 3; ++i) (void)TRY(files->install(terminal, false, FileTable::max_descriptors));
+  console_terminal().adopt(process);
+  return Ref<ProcessResources>{Ref<Resources>::adopt(TRY(memory::make<Resources>(root, root, files)))};
+}
+
+}  // namespace corral::fs
