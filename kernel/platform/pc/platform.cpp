@@ -213,9 +213,13 @@ void start_other_cores() {
 void power_off(int status) {
   char line[40];
   write_debug_port(format_to(line, "corral: exit status {}\n", status));
+  serial.flush();
   power_off_machine();
 }
 
-void reboot() { reset_machine(); }
+void reboot() {
+  serial.flush();
+  reset_machine();
+}
 
 }  // namespace corral::platform

@@ -24,6 +24,7 @@ constexpr u8 nothing_pending = 0x01;
 constexpr u8 data_ready = 0x01;
 constexpr u8 break_received = 0x10;
 constexpr u8 transmitter_empty = 0x20;
+constexpr u8 all_sent = 0x40;  // the shift register is empty, too
 constexpr u8 divisor_access = 0x80;
 constexpr u8 eight_bits_no_parity = 0x03;
 constexpr u8 fifo_on_and_cleared = 0x07;  // receive trigger level 1: nothing is left waiting for a time-out
@@ -53,9 +54,9 @@ bool Serial16550::initialise() {
   return true;
 }
 
-bool Serial16550::wait_transmitter() const {
+bool Serial16550::wait_for(u8 status_bit) const {
   for (u32 i = 0; i < most_looks; ++i) {
-    if ((get(line_status) & transmitter_empty) != 0) return true;
+    if ((get(line_status) & status_bit) != 0) return true;
     arch::pause();
   }
   return false;
@@ -91,21 +92,28 @@ size_t Serial16550::write_some(std::string_view bytes) {
   return taken;
 }
 
+void Serial16550::drain_ring() {
+  while (!ring_.empty()) {
+    if (!wait_for(transmitter_empty)) return;
+    for (u32 i = 0; i < fifo_size && !ring_.empty(); ++i) put(data, static_cast<u8>(ring_.take()));
+  }
+}
+
+void Serial16550::flush() {
+  if (!present_) return;
+  BoundedGuard guard{lock_};
+  drain_ring();
+  static_cast<void>(wait_for(all_sent));
+}
+
 void Serial16550::write_now(std::string_view bytes) {
   if (!present_) return;
   // The lock is held for the whole text, so that lines of several cores do not mix.
   BoundedGuard guard{lock_};
-  // What waits in the ring was written earlier, so it goes first.
-  for (u32 earlier = ring_.size(); earlier > 0;) {
-    if (!wait_transmitter()) return;  // the line is stuck: the text is lost, the machine goes on
-    for (u32 i = 0; i < fifo_size && earlier > 0 && !ring_.empty(); ++i, --earlier) {
-      put(data, static_cast<u8>(ring_.take()));
-    }
-    if (ring_.empty()) break;
-  }
+  drain_ring();  // what waits there was written earlier, so it goes first
   bool after_return = false;
   while (!bytes.empty()) {
-    if (!wait_transmitter()) return;
+    if (!wait_for(transmitter_empty)) return;  // the line is stuck: the text is lost, the machine goes on
     for (u32 i = 0; i < fifo_size && !bytes.empty(); ++i) {
       const bool add_return = bytes.front() == '\n' && !after_return;
       after_return = add_return;

@@ -22,6 +22,8 @@ class Serial16550 final : public ConsoleDevice, public InterruptHandler {
   // Sets the line up, polled. False: no such device (everything else then does nothing).
   bool initialise();
   [[nodiscard]] bool present() const { return present_; }
+  // Before the machine is switched off: waits, bounded, until the last bit is on the line.
+  void flush();
   [[nodiscard]] u32 irq() const { return irq_; }
 
   size_t write_some(std::string_view bytes) override;
@@ -36,7 +38,8 @@ class Serial16550 final : public ConsoleDevice, public InterruptHandler {
 
   [[nodiscard]] u8 get(u16 offset) const;
   void put(u16 offset, u8 value) const;
-  [[nodiscard]] bool wait_transmitter() const;
+  [[nodiscard]] bool wait_for(u8 status_bit) const;
+  void drain_ring();
   void pump();                 // ring → FIFO, as far as it goes; sets the transmit interrupt accordingly
   void set_transmit_interrupt(bool on);
   size_t receive(char* to, size_t size) const;
