@@ -4,6 +4,7 @@
 #include "core/core.h"
 #include "device/clock.h"
 #include "lib/container.h"
+#include "lib/multiply_divide.h"
 #include "memory/heap.h"
 #include "task/executive.h"
 #include "task/process.h"
@@ -48,7 +49,7 @@ i64 Thread::user_ns() const {
   const u64 user = user_cycles.load(Order::relaxed);
   const u64 all = user + system_cycles.load(Order::relaxed);
   if (all == 0) return 0;
-  return static_cast<i64>(static_cast<unsigned __int128>(run_ns()) * user / all);
+  return static_cast<i64>(multiply_divide(static_cast<u64>(run_ns()), user, all));
 }
 
 void Thread::request(Request what) {

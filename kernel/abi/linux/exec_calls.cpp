@@ -53,7 +53,7 @@ Result<void> take_strings(Call& call, VirtualAddress array, ArgumentBlock& block
 // "#!interpreter [argument]" in the first line. False: not a script.
 bool parse_script(std::string_view line, std::string_view& interpreter, std::string_view& argument) {
   if (!line.starts_with("#!")) return false;
-  line = line.substr(2);
+  line.remove_prefix(2);
   if (const size_t end = line.find('\n'); end != std::string_view::npos) line = {line.data(), end};
   const auto trim = [](std::string_view s) {
     while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
@@ -87,6 +87,7 @@ void commit(Thread& thread, LoadedProgram& program, std::string_view name, fs::I
   process.set_space(std::move(program.space));
   process.arguments_start = program.arguments_start;
   process.arguments_end = program.arguments_end;
+  process.environment_end = program.environment_end;
   {
     LockGuard guard{process.lock()};
     for (SignalAction& action : process.actions) {

@@ -70,6 +70,7 @@ Result<Ref<Process>> make_process(Call& call, const CloneRequest& r, Ref<vm::Add
   child->limits = parent.limits;
   child->arguments_start = parent.arguments_start;
   child->arguments_end = parent.arguments_end;
+  child->environment_end = parent.environment_end;
   memcpy(child->name, parent.name, sizeof child->name);
   memcpy(child->executable, parent.executable, sizeof child->executable);
   child->inherit_actions(parent, (r.flags & clone_clear_sighand) != 0);
