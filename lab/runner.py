@@ -50,7 +50,7 @@ def run(request: Request) -> int:
         boot = Boot(paths.KERNEL_ELF, initramfs, line)
         if request.by_image or request.emulator == "bochs":
             entry = iso.Entry("multiboot2", paths.KERNEL_ELF, initramfs, line)
-            boot = Boot(iso=iso.make(entry, work / "corral.iso", quiet=request.emulator == "bochs"))
+            boot = Boot(iso=iso.make(entry, work / "corral.iso", quiet=bool(argv) or request.emulator == "bochs"))
         if sys.stdin.isatty() and not argv:
             print("Ctrl-A X leaves.", file=sys.stderr)
         with terminal.restored():
