@@ -50,7 +50,7 @@ Attempt measure(UpCounter& subject, UpCounter& reference, u64 reference_frequenc
   u64 previous = start.subject;
   u64 longest_step = 0;  // of the subject between two looks: how long the core was away
   u64 shortest_step = ~u64{0};
-  while (reference.read() - start.reference < length) {
+  while (reference.read() - start.reference < length) {  // no pause: giving way is what disturbs a measurement
     const u64 now = subject.read();
     const u64 step = now - previous;
     if (step > longest_step) longest_step = step;

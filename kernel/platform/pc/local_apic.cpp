@@ -124,9 +124,9 @@ void LocalApicController::send(u32 hardware_id, u32 command) const {
   write(ApicRegister::command_low, command);
 }
 
-void LocalApicController::send_message_interrupt(u32 hardware_id) {
-  send(hardware_id, level_assert | arch::vector_message);
-}
+void LocalApicController::send_message_interrupt(u32 hardware_id) { send_vector(hardware_id, arch::vector_message); }
+
+void LocalApicController::send_vector(u32 hardware_id, u32 vector) { send(hardware_id, level_assert | vector); }
 
 void LocalApicController::send_halt_to_others() { send(0, to_all_but_self | level_assert | arch::vector_halt); }
 

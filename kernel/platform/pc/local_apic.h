@@ -58,6 +58,8 @@ class LocalApicController final : public LocalInterruptController {
   void end_of_interrupt() override;
   void send_message_interrupt(u32 hardware_id) override;
   void send_halt_to_others() override;
+  // Any vector from 16 on to any core, the caller's own included. For tests of what nobody handles.
+  void send_vector(u32 hardware_id, u32 vector);
   // Start-up of another core (SDM vol. 3, 9.4.4). `page`: where it starts in real mode, divided by 4096.
   void send_init(u32 hardware_id);
   void send_startup(u32 hardware_id, u8 page);
