@@ -107,6 +107,10 @@ void Core::arm_timer(Instant slice_end) {
 
 void Core::note_message_interrupt() {
   bump(counters.message_interrupts_taken);
+  // It is no longer on its way. Its message may have been taken before it came; then no drain_mailbox() follows that
+  // would say so, and without this nobody would ever interrupt this core again. Exchanged, not stored: what was
+  // committed before the exchange that found it set is seen by the look into the mailbox that comes after this.
+  interrupt_pending_.exchange(0, Order::seq_cst);
 }
 
 void Core::on_timer_interrupt() {
