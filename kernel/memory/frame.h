@@ -19,8 +19,13 @@ struct Frame {
   ListLink link;              // in a free list (owner: that list's lock or core), or in its user's list
   Atomic<u32> references{0};  // mappings and caches that share this page; slab pages: memory/slab_cache.h
   u8 order = 0;               // size of the block that starts here (log2 of pages)
-  FrameState state = FrameState::inside;
+  // Its holder writes it; the buddy allocator looks at neighbours' states, where only `free` matters to it, which is
+  // written with its lock held. So relaxed is enough.
+  Atomic<FrameState> state_{FrameState::inside};
   u16 slab_index = 0;         // the heap: 1 + number of the slab cache that owns this page; 0: none
+
+  [[nodiscard]] FrameState state() const { return state_.load(Order::relaxed); }
+  void set_state(FrameState state) { state_.store(state, Order::relaxed); }
 };
 static_assert(sizeof(Frame) == 24);
 

@@ -142,7 +142,7 @@ void* allocate_large(size_t size) {
 }
 
 void release_large(void* pointer, Frame& frame) {
-  KERNEL_ASSERT((reinterpret_cast<u64>(pointer) & (page_size - 1)) == 0 && frame.state == FrameState::used);
+  KERNEL_ASSERT((reinterpret_cast<u64>(pointer) & (page_size - 1)) == 0 && frame.state() == FrameState::used);
   const u32 order = frame.order;
   block_pages.fetch_sub(u64{1} << order, Order::relaxed);
   blocks.fetch_sub(1, Order::relaxed);

@@ -17,12 +17,12 @@ class alignas(cache_line) PageList {
   [[nodiscard]] Frame* pop() {
     Frame* frame = pages_.pop_front();  // the one that was used last: it may still be in the cache
     if (frame == nullptr) return nullptr;
-    frame->state = FrameState::used;
+    frame->set_state(FrameState::used);
     set_size(size() - 1);
     return frame;
   }
   void push(Frame& frame) {
-    frame.state = FrameState::local;
+    frame.set_state(FrameState::local);
     pages_.push_front(frame);
     set_size(size() + 1);
   }
@@ -35,7 +35,7 @@ class alignas(cache_line) PageList {
     for (; count != 0; --count) {
       Frame* frame = pages_.pop_back();
       if (frame == nullptr) return;
-      frame->state = FrameState::used;
+      frame->set_state(FrameState::used);
       set_size(size() - 1);
       to.push_back(*frame);
     }

@@ -28,7 +28,7 @@ class TestPages final : public SlabPages {
     memset(memory, 0x5a, page_size);
     auto* frame = new Frame;
     frame->references.store(1, Order::relaxed);
-    frame->state = FrameState::used;
+    frame->set_state(FrameState::used);
     pages_[memory] = frame;
     return frame;
   }
