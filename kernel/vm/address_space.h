@@ -53,6 +53,7 @@ struct MapRequest {
   bool shared = false;         // with children; anonymous ones get a backing of their own
   bool may_write = true;       // false: mprotect must not add the right to write (file open for reading only)
   bool populate = false;
+  bool reserve = true;         // false: as much as wished, whatever memory there is (MAP_NORESERVE)
   VirtualAddress limit{user_end};  // unless fixed: the area ends at or below
   AreaKind kind = AreaKind::anonymous;  // stack, not fixed: ends at stack_end
   Ref<Backing> backing{};
@@ -167,8 +168,8 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   // ---- map.cpp, protect.cpp, remap.cpp, fork.cpp ----
   Result<void> prepare_area(Caller& caller, const MapRequest& request);
   Result<void> place_area(Area& area, u64 note) REQUIRES(lock_);
-  // `bytes` more, `replaced` of them in place of others, may be mapped.
-  Result<void> check_growth(u64 bytes, u64 replaced, const Area& like) REQUIRES(lock_);
+  // `bytes` more, `replaced` of them in place of others, may be mapped; with `reserve` not far more than memory has.
+  Result<void> check_growth(u64 bytes, u64 replaced, bool reserve) REQUIRES(lock_);
   Result<VirtualAddress> break_in_force(Caller& caller) EXCLUDES(lock_);
   bool grow_break(VirtualAddress from, VirtualAddress to) REQUIRES(lock_);
   Result<void> change_protection(Caller& caller, VirtualAddress start, VirtualAddress end, Protection protection)

@@ -12,7 +12,7 @@ namespace corral::vm {
 
 namespace {
 
-constexpr u64 note_fixed = 1, note_no_replace = 2, note_populate = 4;
+constexpr u64 note_fixed = 1, note_no_replace = 2, note_populate = 4, note_reserve = 8;
 
 // A wish for far more private writable memory than there is is refused at once, as Linux's heuristic overcommit does.
 bool obviously_too_much(u64 bytes) {
@@ -33,9 +33,9 @@ Result<void> AddressSpace::check_place(const MapRequest& request) {
   return {};
 }
 
-Result<void> AddressSpace::check_growth(u64 bytes, u64 replaced, const Area& like) {
+Result<void> AddressSpace::check_growth(u64 bytes, u64 replaced, bool reserve) {
   if (areas_.mapped_bytes() - replaced + bytes > limit_.load(Order::relaxed)) return Errno::enomem;
-  if (!like.shared && like.protection.write && obviously_too_much(bytes)) return Errno::enomem;
+  if (reserve && obviously_too_much(bytes)) return Errno::enomem;
   if (areas_.count() >= AreaSet::max_areas) return Errno::enomem;
   return {};
 }
@@ -58,17 +58,19 @@ Result<void> AddressSpace::prepare_area(Caller& caller, const MapRequest& reques
   caller.area = area;
   const bool fixed = request.fixed || request.fixed_noreplace;
   caller.note = round_down(request.limit.value, page_size) | (fixed ? note_fixed : 0) |
-                (request.fixed_noreplace ? note_no_replace : 0) | (request.populate ? note_populate : 0);
+                (request.fixed_noreplace ? note_no_replace : 0) | (request.populate ? note_populate : 0) |
+                (request.reserve && !request.shared && request.protection.write ? note_reserve : 0);
   return {};
 }
 
 Result<void> AddressSpace::place_area(Area& area, u64 note) {
   const u64 length = area.length();
+  const bool reserve = (note & note_reserve) != 0;
   if ((note & note_fixed) != 0) {
     if ((note & note_no_replace) != 0 && !areas_.is_free(area.start, area.end)) return Errno::eexist;
-    return check_growth(length, areas_.covered_bytes(area.start, area.end), area);
+    return check_growth(length, areas_.covered_bytes(area.start, area.end), reserve);
   }
-  TRY(check_growth(length, 0, area));
+  TRY(check_growth(length, 0, reserve));
   const VirtualAddress limit{round_down(note, page_size)};
   VirtualAddress wish = area.start;
   if (area.kind == AreaKind::stack && length <= largest_stack) {
@@ -143,7 +145,7 @@ bool AddressSpace::grow_break(VirtualAddress from, VirtualAddress to) {
   area->protection = {.read = true, .write = true, .execute = false};
   area->kind = AreaKind::heap;
   // One page stays free above, as Linux has it: a heap that runs over faults.
-  if (!areas_.is_free(from, to + page_size) || !check_growth(to - from, 0, *area).ok()) {
+  if (!areas_.is_free(from, to + page_size) || !check_growth(to - from, 0, true).ok()) {
     delete area;
     return false;
   }

@@ -57,7 +57,7 @@ Result<void> AddressSpace::resize_area(Caller& caller, const RemapRequest& reque
   if (old_length == 0 && !area->shared) return Errno::einval;
   if (old_length > area->end - old_start) return Errno::efault;
   if (new_length > user_end) return Errno::enomem;
-  TRY(check_growth(new_length - old_length, 0, *area));
+  TRY(check_growth(new_length - old_length, 0, !area->shared && area->protection.write));
   caller.note = old_start.value;
   if (!request.fixed) {
     const bool fits = old_end == area->end && new_length <= user_end - old_start.value &&

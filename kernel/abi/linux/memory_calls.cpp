@@ -77,6 +77,7 @@ Result<i64> sys_mmap(Call& call) {
   request.fixed = (flags & map_fixed) != 0;
   request.fixed_noreplace = (flags & map_fixed_noreplace) != 0;
   request.populate = (flags & (map_populate | map_locked)) != 0 && (flags & map_nonblock) == 0;
+  request.reserve = (flags & map_noreserve) == 0;
   if ((flags & map_32bit) != 0) request.limit = VirtualAddress{end_of_32bit_mappings};
   if (anonymous && (flags & map_hugetlb) != 0) return Errno::enomem;  // there are no huge pages
   TRY(vm::AddressSpace::check_place(request));
