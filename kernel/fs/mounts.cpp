@@ -32,7 +32,7 @@ Result<void> set_root(Ref<FileSystem> file_system) {
   Mount* mount = TRY(memory::make<Mount>());
   mount->file_system = static_cast<Ref<FileSystem>&&>(file_system);
   mount->permanent = true;
-  set_text(mount->source, "rootfs");
+  set_text(mount->source, "initramfs");
   set_text(mount->path, "/");
   LockGuard guard{table_lock};
   table.push_front(*mount);
