@@ -60,6 +60,7 @@ class Guest:
         self._numbers = itertools.count(1)
         self.text = ""  # everything the serial line said so far
         self._at = 0  # up to here it was waited for
+        self.failed = False  # a wait was in vain: nobody should wait here again
         self._held = ""
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         wiring = qemu.Wiring(
@@ -100,6 +101,7 @@ class Guest:
                 # The last bytes may have come together with the end.
                 if found := wanted.search(self.text, self._at):
                     continue
+                self.failed = True
                 raise GuestFailure(f"waited in vain for {wanted.pattern!r}\n{self.said()}")
 
     def run_for(self, seconds: float) -> None:

@@ -43,8 +43,8 @@ def memory_mib(text: str) -> int:
         raise Problem(f"--memory {text}: this is no amount of memory", "for example --memory 512M or --memory 2G",
                       WRONG_USE)
     amount = int(found[1]) * (1024 if found[2] == "G" else 1)
-    if amount < 16:
-        raise Problem(f"--memory {text}: too little to boot anything", "give at least 32M", WRONG_USE)
+    if amount < 32:
+        raise Problem(f"--memory {text}: too little to boot anything", "give at least 64M", WRONG_USE)
     return amount
 
 

@@ -53,8 +53,8 @@ class Cores(unittest.TestCase):
     def test_255(self) -> None:
         self.boots_with(255)
 
-    def test_32_mib_are_enough(self) -> None:
-        with guest.corral(4, memory_mib=32) as machine:
+    def test_64_mib_are_enough(self) -> None:
+        with guest.corral(4, memory_mib=64) as machine:
             machine.prompt()
             self.assertEqual(machine.run("echo fine").output, "fine\n")
 

@@ -9,14 +9,21 @@ from lab import guest
 class Shell(unittest.TestCase):
     CORES = 4
 
-    @classmethod
-    def setUpClass(cls) -> None:
-        cls.machine = guest.corral(cls.CORES)
-        cls.machine.prompt()
+    machine: guest.Guest | None = None
+
+    def setUp(self) -> None:
+        """The common guest; a new one after a test that hung it."""
+        if self.machine is not None and self.machine.failed:
+            self.tearDownClass()
+        if self.machine is None:
+            type(self).machine = guest.corral(self.CORES)
+            self.machine.prompt()
 
     @classmethod
     def tearDownClass(cls) -> None:
-        cls.machine.__exit__(None, None, None)
+        if cls.machine is not None:
+            cls.machine.__exit__(None, None, None)
+            cls.machine = None
 
     def check(self, command: str, output: str, status: int = 0) -> None:
         self.assertEqual(self.machine.run(command), guest.Answer(output, status))
