@@ -96,7 +96,7 @@ bool Executive::finish_step() {
       let_go_of_current();
       return false;
     }
-    if (thread.process().ending()) {
+    if (thread.end_wanted || thread.process().ending()) {
       if (!run_step(end_thread_step)) return false;
       continue;
     }
