@@ -104,8 +104,9 @@ Result<u64> Pipe::read(Thread& thread, Transfer& transfer, bool nonblocking) {
     if (nonblocking) return Errno::eagain;
     return data_wanted_.wait(thread);
   }
-  const u64 bytes = smaller(used(), ready.value());
-  const Result<void> drained = drain(transfer, bytes);
+  const u64 bytes = smaller(used(), smaller(transfer.left(), Transfer::prepare_limit));
+  // All of what this read would give must fit into the program's memory, else nothing is taken.
+  const Result<void> drained = bytes > ready.value() ? Errno::efault : drain(transfer, bytes);
   if (used() > 0) data_wanted_.wake_one();
   if (!drained.ok()) return drained.error();
   transfer.advance(bytes);
@@ -137,8 +138,8 @@ Result<u64> Pipe::write(Thread& thread, Transfer& transfer, bool nonblocking) {
       if (outcome != Errno::blocked && transfer.done() > 0) break;
       return outcome;
     }
-    const u64 bytes = smaller(room, ready.value());
-    const Result<void> filled = fill(transfer, bytes);
+    const u64 bytes = smaller(room, smaller(transfer.left(), Transfer::prepare_limit));
+    const Result<void> filled = bytes > ready.value() ? Errno::efault : fill(transfer, bytes);
     if (!filled.ok()) {
       if (filled.error() == Errno::blocked || transfer.done() == 0) return filled.error();
       break;
