@@ -81,6 +81,7 @@ bool WaitQueue::take_off(Waiter& waiter, bool only_interruptible) {
       static_cast<void>(waiter.place_.unpin(place));
       return false;
     }
+    KERNEL_ASSERT(!queue.lock_.held_here());  // else this would go on for ever
     if (queue.lock_.try_lock()) {  // now nobody else can take it off
       queue.waiters_.remove(waiter);
       waiter.place_.clear();

@@ -221,11 +221,5 @@ TEST_F(PageAllocator, ObjectsMayBeReleasedOnAnotherCore) {
   EXPECT_EQ(heap_statistics().objects, 0u);
 }
 
-TEST(Start, PanicsWithAMessageWhenThereIsTooLittle) {
-  // A machine without memory cannot be tried in a process that has one: the order of tests decides which check speaks.
-  BootInfo boot;
-  EXPECT_THROW(initialise_pages(boot, {}), host::Panic);
-}
-
 }  // namespace
 }  // namespace corral::memory
