@@ -128,7 +128,8 @@ void LocalApicController::send_message_interrupt(u32 hardware_id) { send_vector(
 
 void LocalApicController::send_vector(u32 hardware_id, u32 vector) { send(hardware_id, level_assert | vector); }
 
-void LocalApicController::send_halt_to_others() { send(0, to_all_but_self | level_assert | arch::vector_halt); }
+// An NMI, because the others may be anywhere, interrupts off; its handler halts while there is a panic.
+void LocalApicController::send_halt_to_others() { send(0, to_all_but_self | level_assert | delivery_nmi); }
 
 void LocalApicController::send_init(u32 hardware_id) {
   send(hardware_id, delivery_init | level_assert);

@@ -22,6 +22,11 @@ class FpState {
   void save();     // registers → memory; pinned
   void restore();  // memory → registers; pinned. Never faults: the image is sanitised by import().
 
+  // What a floating-point exception was, from the saved registers: the first exception that is pending and not masked.
+  enum class Exception : u8 { none, invalid, division, overflow, underflow, inexact };
+  [[nodiscard]] Exception vector_exception() const;  // SIMD (MXCSR)
+  [[nodiscard]] Exception x87_exception() const;
+
   // For signal frames (Linux layout): size of the image, and copying it out and in. import() refuses (einval)
   // an image whose reserved bits would fault.
   [[nodiscard]] static size_t image_size();

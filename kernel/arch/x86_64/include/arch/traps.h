@@ -16,7 +16,6 @@ inline constexpr u32 vector_device_first = 0x30;
 inline constexpr u32 vector_device_last = 0xdf;
 inline constexpr u32 vector_timer = 0xf0;     // the core's own timer
 inline constexpr u32 vector_message = 0xf1;   // interprocessor interrupt: "look into your mailbox"
-inline constexpr u32 vector_halt = 0xf2;      // interprocessor interrupt of a panic: stop here
 inline constexpr u32 vector_spurious = 0xff;
 
 // ---- called by the entry code, on this core's kernel stack, interrupts off -------------------------------------
