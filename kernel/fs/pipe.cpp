@@ -77,7 +77,10 @@ Result<void> Pipe::drain(Transfer& transfer, u64 bytes) {
   }
   const u64 before = taken_;
   taken_ += bytes;
-  for (u64 page = round_down(before, page_size); page + page_size <= taken_; page += page_size) release_slot(slot_of(page));
+  for (u64 page = round_down(before, page_size); page + page_size <= taken_; page += page_size) {
+    // In a full ring the newest bytes stand in the same page as the oldest did, in front of them: then it stays.
+    if (written_ <= page + capacity_) release_slot(slot_of(page));
+  }
   return {};
 }
 

@@ -3,6 +3,7 @@
 
 #include "core/core.h"
 #include "lib/format.h"
+#include "task/executive.h"
 #include "task/process.h"
 #include "trace/log.h"
 #include "trace/panic.h"
@@ -19,7 +20,7 @@ enum Exception : u64 {
 };
 
 constexpr i32 code_kernel = 0x80;  // SI_KERNEL
-constexpr i32 code_int_divide = 1, code_float_invalid = 7, code_illegal_operand = 2, code_trace = 2;
+constexpr i32 code_int_divide = 1, code_illegal_operand = 2, code_trace = 2;
 constexpr i32 code_not_mapped = 1, code_no_right = 2, code_bus_address = 2, code_alignment = 1;
 
 void note_nmi() {
@@ -50,7 +51,19 @@ Errno resolve_page_fault(Thread& thread) {
   return Errno{};
 }
 
-SignalInfo signal_for(const arch::TrapFrame& frame) {
+i32 code_of(arch::FpState::Exception exception) {
+  switch (exception) {
+    case arch::FpState::Exception::division: return 3;   // FPE_FLTDIV
+    case arch::FpState::Exception::overflow: return 4;   // FPE_FLTOVF
+    case arch::FpState::Exception::underflow: return 5;  // FPE_FLTUND
+    case arch::FpState::Exception::inexact: return 6;    // FPE_FLTRES
+    case arch::FpState::Exception::invalid:
+    case arch::FpState::Exception::none: break;
+  }
+  return 7;  // FPE_FLTINV
+}
+
+SignalInfo signal_for(Thread& thread, const arch::TrapFrame& frame) {
   const u64 where = frame.program_counter().value;
   switch (frame.vector) {
     case divide_error: return {sigfpe, code_int_divide, 0, 0, where};
@@ -58,7 +71,11 @@ SignalInfo signal_for(const arch::TrapFrame& frame) {
     case breakpoint: return {sigtrap, code_kernel, 0, 0, 0};
     case invalid_opcode: return {sigill, code_illegal_operand, 0, 0, where};
     case x87_error:
-    case simd_error: return {sigfpe, code_float_invalid, 0, 0, where};
+      this_core().executive->save_floating_point(thread);
+      return {sigfpe, code_of(thread.fp.x87_exception()), 0, 0, where};
+    case simd_error:
+      this_core().executive->save_floating_point(thread);
+      return {sigfpe, code_of(thread.fp.vector_exception()), 0, 0, where};
     case alignment: return {sigbus, code_alignment, 0, 0, 0};
     case stack_fault: return {sigbus, code_kernel, 0, 0, 0};
     default: return {sigsegv, code_kernel, 0, 0, 0};
@@ -81,7 +98,7 @@ Step prepare_fault_step(Thread& thread, const arch::TrapFrame& frame) {
     return resolve_page_fault;
   }
   thread.fault = {};
-  signals::force(thread, signal_for(frame));
+  signals::force(thread, signal_for(thread, frame));
   return nullptr;
 }
 

@@ -146,9 +146,9 @@ constinit Place place;
 Result<Key> key_of(Thread& thread, Word word) {
   if (word.address.value % 4 != 0) return Errno::einval;
   if (word.address.value >= arch::user_space_end) return Errno::efault;
-  if (word.shared && thread.space->is_shared(word.address)) {
+  if (word.shared) {
     u8* pointer = TRY(thread.space->resolve(thread.caller, word.address, vm::Access::read));
-    return Key{0, arch::physical_of_direct(pointer).value};
+    if (thread.space->is_shared(word.address)) return Key{0, arch::physical_of_direct(pointer).value};
   }
   return Key{reinterpret_cast<u64>(thread.space), word.address.value};
 }
@@ -220,7 +220,7 @@ Result<i64> wake(Thread& thread, Word word, u32 count, u32 bits) {
   return operation.woken;
 }
 
-Result<i64> requeue(Thread& thread, Word from, Word to, u32 count, u32 move, const u32* expected, bool count_moved) {
+Result<i64> requeue(Thread& thread, Word from, Word to, u32 count, u32 move, const u32* expected) {
   Operation& operation = thread.futex;
   if (thread.step.phase == submitted && operation.outcome == Operation::Outcome::again) thread.step.phase = start;
   if (thread.step.phase == start) {
@@ -237,7 +237,7 @@ Result<i64> requeue(Thread& thread, Word from, Word to, u32 count, u32 move, con
     if (!submit(operation, execute_requeue, thread)) return Errno::blocked;
   }
   if (operation.outcome == Operation::Outcome::differs) return Errno::eagain;
-  return operation.woken + (count_moved ? operation.moved : 0);
+  return i64{operation.woken} + operation.moved;
 }
 
 Result<void> wake_plainly(Thread& thread, VirtualAddress address, u32 count) {

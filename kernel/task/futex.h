@@ -27,8 +27,8 @@ Result<i64> wait(Thread& thread, Word word, u32 expected, u32 bits, Instant dead
 // How many were woken.
 Result<i64> wake(Thread& thread, Word word, u32 count, u32 bits);
 // Wakes `count` waiters of `from` and moves up to `move` others to `to`. With `compare` (not null): eagain unless the word
-// still has that value. How many were woken, and moved with `count_moved`.
-Result<i64> requeue(Thread& thread, Word from, Word to, u32 count, u32 move, const u32* compare, bool count_moved);
+// still has that value. How many were woken and moved.
+Result<i64> requeue(Thread& thread, Word from, Word to, u32 count, u32 move, const u32* compare);
 
 // Part of a thread's end: wakes waiters of a word that processes may share. Uses thread.step; blocked: run again.
 Result<void> wake_plainly(Thread& thread, VirtualAddress address, u32 count);

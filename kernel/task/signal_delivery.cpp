@@ -80,6 +80,8 @@ Result<void> run_handler(Thread& thread, int signal, const SignalAction& action)
   auto* buffer = static_cast<u8*>(memory::allocate(image_size));
   if (buffer == nullptr) return Errno::enomem;
   thread.fp.export_image(buffer);
+  thread.fp.reset();  // the handler starts with a clean state
+  executive.reload_floating_point(thread);
   Result<void> image_out = vm::copy_out(*thread.space, thread.caller, place.floating_point, buffer, image_size);
   memory::release(buffer);
   TRY(std::move(image_out));

@@ -56,7 +56,7 @@ Result<i64> sys_futex(Call& call) {
       if (call.number(2) < 0 || call.number(3) < 0) return Errno::einval;
       const u32 expected = static_cast<u32>(call.argument[5]);
       return futex::requeue(call.thread, word, {call.address(4), shared}, limit(call.argument[2]), limit(call.argument[3]),
-                            compared ? &expected : nullptr, compared);
+                            compared ? &expected : nullptr);
     }
     default: return Errno::enosys;
   }
