@@ -73,7 +73,7 @@ const char* describe(NewcProblem problem) {
 
 bool NewcReader::fail(NewcProblem problem, u64 offset) {
   problem_ = problem;
-  offset_ = offset;
+  offset_ = offset < archive_.size() ? offset : archive_.size();
   return false;
 }
 
