@@ -5,6 +5,7 @@
 
 #include "arch/page_table.h"
 #include "fs/transfer.h"
+#include "lib/memory_functions.h"
 #include "memory/heap.h"
 #include "memory/page_allocator.h"
 #include "task/signals.h"
@@ -192,19 +193,34 @@ Result<u64> Pipe::set_capacity(u64 bytes) {
   auto** fresh = static_cast<u8**>(memory::allocate(slots * sizeof(u8*)));
   if (fresh == nullptr) return Errno::enomem;
   for (u64 i = 0; i < slots; ++i) fresh[i] = nullptr;
+  const Result<Frame*> frame = memory::allocate_page(memory::Zero::no);
+  if (!frame.ok()) {
+    memory::release(fresh);
+    return frame.error();
+  }
+  u8* own_page = memory::contents(*frame.value());
   LockGuard guard{lock_};
   if (round_up(written_, page_size) - round_down(taken_, page_size) > wish) {
     memory::release(fresh);
+    release_page_of(own_page);
     return Errno::ebusy;
   }
   if (pages_ != nullptr) {
     const u64 old_slots = capacity_ / page_size;
-    for (u64 page = taken_ / page_size; page * page_size < written_; ++page) {
-      fresh[page % slots] = std::exchange(pages_[page % old_slots], nullptr);
+    const u64 first = taken_ / page_size;
+    for (u64 page = first; page * page_size < written_; ++page) {
+      u8*& old = pages_[page % old_slots];
+      if (page == first + old_slots) {  // the newest bytes share the page of the oldest (see drain): now each needs its own
+        fresh[page % slots] = std::exchange(own_page, nullptr);
+        memcpy(fresh[page % slots], fresh[first % slots], page_size);
+      } else {
+        fresh[page % slots] = std::exchange(old, nullptr);
+      }
     }
     for (u64 i = 0; i < old_slots; ++i) release_page_of(pages_[i]);
     memory::release(pages_);
   }
+  release_page_of(own_page);
   pages_ = fresh;
   capacity_ = wish;
   room_wanted_.wake_all();
