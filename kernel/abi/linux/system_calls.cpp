@@ -65,12 +65,15 @@ Result<i64> sys_getrandom(Call& call) {
   constexpr u64 most = 65536;
   if (size > most) size = most;
   VirtualAddress to = call.address(0);
-  TRY(vm::prepare(call.space, call.thread.caller, to, size, vm::Access::write));
   u64 words[32];
   for (u64 done = 0; done < size;) {
     for (u64& word : words) word = random_source::next();
-    const u64 piece = size - done < sizeof words ? size - done : sizeof words;
-    TRY(vm::copy_out(call.space, call.thread.caller, to + done, words, piece));
+    const u64 in_page = page_size - (to + done).value % page_size;
+    u64 piece = size - done < sizeof words ? size - done : sizeof words;
+    if (piece > in_page) piece = in_page;
+    const Result<void> out = vm::copy_out(call.space, call.thread.caller, to + done, words, piece);
+    if (!out && out.error() == Errno::efault && done != 0) return static_cast<i64>(done);  // as far as it goes
+    if (!out) return out.error();
     done += piece;
   }
   return static_cast<i64>(size);
@@ -163,9 +166,11 @@ Result<i64> sys_prlimit64(Call& call) {
   return limits(call, *process, static_cast<u32>(call.argument[1]), call.address(2), call.address(3));
 }
 Result<i64> sys_getrlimit(Call& call) {
+  if (call.argument[1] == 0) return Errno::efault;
   return limits(call, call.process, static_cast<u32>(call.argument[0]), {}, call.address(1));
 }
 Result<i64> sys_setrlimit(Call& call) {
+  if (call.argument[1] == 0) return Errno::efault;
   return limits(call, call.process, static_cast<u32>(call.argument[0]), call.address(1), {});
 }
 
