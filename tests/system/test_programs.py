@@ -59,7 +59,7 @@ class Terminal(unittest.TestCase):
         self.addCleanup(os.close, terminal)
         self.wait_for(terminal, rb"# (\x1b\[6n)?$")
         os.write(terminal, b"echo 4$((1))2\n")
-        self.wait_for(terminal, rb"412\r\n")
+        self.wait_for(terminal, rb"412\r+\n")
         os.write(terminal, b"\x01x")
         self.wait_for(terminal, rb"never said", until_closed=True)
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
