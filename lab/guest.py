@@ -174,7 +174,7 @@ class Guest:
         self.send(f'echo "@""<{number}"; {command}{then}echo "@"">{number}:$?"\n')
         self.expect(rf"@<{number}\r?\n")
         begin = self._at
-        found = self.expect(rf"@>{number}:(\d+)\r?\n")
+        found = self.expect(rf"@>{number}:(\d+)(?=\r?\n)")
         self.prompt()
         return Answer(self.text[begin : found.start()].replace("\r\n", "\n"), int(found[1]))
 
