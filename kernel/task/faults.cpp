@@ -12,22 +12,14 @@ namespace corral {
 
 namespace {
 
-constinit Atomic<u64> nmis{0};
-
 enum Exception : u64 {
-  divide_error = 0, debug = 1, nmi = 2, breakpoint = 3, overflow = 4, bound = 5, invalid_opcode = 6, no_device = 7,
+  divide_error = 0, debug = 1, breakpoint = 3, overflow = 4, bound = 5, invalid_opcode = 6, no_device = 7,
   stack_fault = 12, general_protection = 13, page_fault = 14, x87_error = 16, alignment = 17, simd_error = 19,
 };
 
 constexpr i32 code_kernel = 0x80;  // SI_KERNEL
 constexpr i32 code_int_divide = 1, code_illegal_operand = 2, code_trace = 2;
 constexpr i32 code_not_mapped = 1, code_no_right = 2, code_bus_address = 2, code_alignment = 1;
-
-void note_nmi() {
-  const u64 number = nmis.fetch_add(1, Order::relaxed) + 1;
-  // Every power of two is reported, so that a storm of them does not fill the log.
-  if ((number & (number - 1)) == 0) log::warning("non-maskable interrupt (number {}), going on", number);
-}
 
 Errno resolve_page_fault(Thread& thread) {
   const arch::PageFault& fault = thread.fault;
@@ -84,15 +76,7 @@ SignalInfo signal_for(Thread& thread, const arch::TrapFrame& frame) {
 
 }  // namespace
 
-u64 nmi_count() {
-  return nmis.load(Order::relaxed);
-}
-
 Step prepare_fault_step(Thread& thread, const arch::TrapFrame& frame) {
-  if (frame.vector == nmi) {
-    note_nmi();
-    return nullptr;
-  }
   if (frame.vector == page_fault) {
     thread.fault = arch::page_fault_of(frame);
     return resolve_page_fault;
@@ -103,10 +87,6 @@ Step prepare_fault_step(Thread& thread, const arch::TrapFrame& frame) {
 }
 
 void kernel_fault(arch::TrapFrame& frame) {
-  if (frame.vector == nmi) {
-    note_nmi();
-    return;
-  }
   char text[160];
   if (frame.vector == page_fault) {
     const arch::PageFault fault = arch::page_fault_of(frame);

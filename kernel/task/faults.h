@@ -9,10 +9,7 @@ namespace corral {
 // Notes the exception of the running thread and answers the step that deals with it; null: nothing more is to be done.
 [[nodiscard]] Step prepare_fault_step(Thread& thread, const arch::TrapFrame& frame);
 
-// An exception in kernel mode. Returns only for those after which the kernel goes on (NMI).
-void kernel_fault(arch::TrapFrame& frame);
-
-// Non-maskable interrupts seen since boot.
-[[nodiscard]] u64 nmi_count();
+// An exception in kernel mode: a bug. (Non-maskable interrupts are arch's business and never come here.)
+[[noreturn]] void kernel_fault(arch::TrapFrame& frame);
 
 }  // namespace corral
