@@ -229,6 +229,7 @@ Result<void> RamDirectory::rename_locked(Entry& entry, RamDirectory& target, Ent
   }
   if (existing != nullptr) {
     RamNode& other = *existing->file;
+    if (inside(other)) return Errno::enotempty;  // the name is (above) where the file is
     if (file.is_directory()) {
       if (!other.is_directory()) return Errno::enotdir;
       if (!static_cast<RamDirectory&>(other).names_.empty()) return Errno::enotempty;
