@@ -23,7 +23,7 @@ LINUX = Path("kernel/abi/linux")
 OWN = Path("kernel/abi/corral/calls.cpp")
 PAGE = Path("docs/system-call-list.md")
 
-ENTRY = re.compile(r'\{\s*(\d+),\s*"(\w+)",\s*(\w+)\s*\}')
+ENTRY = re.compile(r'\{\s*(\d+),\s*"(\w+)",\s*(\w+)(?:<[^>]*>)?\s*\}')
 REFUSED = re.compile(r"^Result<i64> (\w+)\(Call&\) \{ return Errno::(\w+); \}", re.MULTILINE)
 OWN_CALL = re.compile(r"^//   (0x[0-9a-f]+) (\w+\([^)]*\)) → (.*)$")
 
