@@ -21,11 +21,16 @@ class MemoryDevice final : public OpenFile {
  public:
   MemoryDevice(Ref<Inode> inode, u32 flags, Kind kind) : OpenFile{static_cast<Ref<Inode>&&>(inode), flags}, kind_{kind} {}
 
-  Result<u64> read(Thread&, Transfer& transfer) override {
+  Result<u64> read(Thread& thread, Transfer& transfer) override {
     if (kind_ == Kind::null) return u64{0};
-    while (transfer.left() > 0) {
+    const bool random = kind_ == Kind::random;
+    const u64 most = random ? bytes_without_pause / 16 : bytes_without_pause;  // random bytes take longer to make
+    for (const u64 before = transfer.done(); transfer.left() > 0;) {
+      if (transfer.done() - before >= most) {
+        if (pause_step(thread) == Errno::blocked) return Errno::blocked;
+        break;
+      }
       u8 bytes[256];
-      const bool random = kind_ == Kind::random;
       const u64 size = smaller(transfer.left(), random ? sizeof bytes : page_size);
       if (random) fill_random({bytes, size});
       const Result<void> copied = transfer.put(0, random ? bytes : zeros, size);

@@ -10,8 +10,13 @@ namespace {
 // Moves bytes piece by piece until the transfer is complete, `move` answers 0, or an error comes when nothing has been
 // moved yet. `move(ready)` moves at most that many and answers how many.
 template <class Move>
-Result<u64> in_pieces(Transfer& transfer, vm::Access access, Move&& move) {
+Result<u64> in_pieces(Thread& thread, Transfer& transfer, vm::Access access, Move&& move) {
+  const u64 before = transfer.done();
   while (transfer.left() > 0) {
+    if (transfer.done() - before >= bytes_without_pause) {
+      if (pause_step(thread) == Errno::blocked) return Errno::blocked;
+      break;  // a signal: what has been moved is the answer
+    }
     const Result<u64> ready = transfer.prepare(transfer.left(), access);
     if (!ready.ok()) {
       if (ready.error() == Errno::blocked || transfer.done() == 0) return ready.error();
@@ -48,8 +53,8 @@ Result<u64> seek_target(i64 offset, Whence whence, u64 position, u64 size) {
   return target;
 }
 
-Result<u64> PositionedFile::read(Thread&, Transfer& transfer) {
-  return in_pieces(transfer, vm::Access::write, [&](u64 ready) -> Result<u64> {
+Result<u64> PositionedFile::read(Thread& thread, Transfer& transfer) {
+  return in_pieces(thread, transfer, vm::Access::write, [&](u64 ready) -> Result<u64> {
     LockGuard guard{position_lock_};
     const u64 moved = TRY(inode().read(position_, transfer, 0, ready));
     position_ += moved;
@@ -57,8 +62,8 @@ Result<u64> PositionedFile::read(Thread&, Transfer& transfer) {
   });
 }
 
-Result<u64> PositionedFile::write(Thread&, Transfer& transfer) {
-  return in_pieces(transfer, vm::Access::read, [&](u64 ready) -> Result<u64> {
+Result<u64> PositionedFile::write(Thread& thread, Transfer& transfer) {
+  return in_pieces(thread, transfer, vm::Access::read, [&](u64 ready) -> Result<u64> {
     LockGuard guard{position_lock_};
     if ((flags() & o_append) != 0) return inode().append(transfer, 0, ready, position_);
     const u64 moved = TRY(inode().write(position_, transfer, 0, ready));
@@ -67,13 +72,13 @@ Result<u64> PositionedFile::write(Thread&, Transfer& transfer) {
   });
 }
 
-Result<u64> PositionedFile::read_at(Thread&, u64 offset, Transfer& transfer) {
-  return in_pieces(transfer, vm::Access::write,
+Result<u64> PositionedFile::read_at(Thread& thread, u64 offset, Transfer& transfer) {
+  return in_pieces(thread, transfer, vm::Access::write,
                    [&](u64 ready) { return inode().read(offset + transfer.done(), transfer, 0, ready); });
 }
 
-Result<u64> PositionedFile::write_at(Thread&, u64 offset, Transfer& transfer) {
-  return in_pieces(transfer, vm::Access::read, [&](u64 ready) -> Result<u64> {
+Result<u64> PositionedFile::write_at(Thread& thread, u64 offset, Transfer& transfer) {
+  return in_pieces(thread, transfer, vm::Access::read, [&](u64 ready) -> Result<u64> {
     u64 end = 0;
     // Linux appends in pwrite too when the file was opened with O_APPEND.
     if ((flags() & o_append) != 0) return inode().append(transfer, 0, ready, end);

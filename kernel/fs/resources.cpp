@@ -14,6 +14,7 @@ Result<Ref<ProcessResources>> Resources::duplicate() {
 }
 
 void Resources::release_all() {
+  if (references() > 1) return;  // shared with another process (clone with CLONE_FILES), which goes on
   files_->close_all();
   Ref<Inode> root, directory;
   LockGuard guard{lock_};

@@ -1,8 +1,10 @@
 // Transfers between files and memory. See transfer.h.
 #include "fs/transfer.h"
 
+#include "device/clock.h"
 #include "fs/types.h"
 #include "lib/memory_functions.h"
+#include "task/thread.h"
 
 namespace corral::fs {
 
@@ -119,6 +121,10 @@ Result<u64> Transfer::prepare(u64 bytes, vm::Access access) {
     ready += now;
   }
   return ready;
+}
+
+Errno pause_step(Thread& thread) {
+  return thread.sleep_until(clock::now());
 }
 
 }  // namespace corral::fs

@@ -12,6 +12,10 @@
 #include "lib/types.h"
 #include "vm/address_space.h"
 
+namespace corral {
+class Thread;
+}
+
 namespace corral::fs {
 
 class Transfer {
@@ -74,5 +78,11 @@ class Transfer {
   u64 own_done_ = 0;
   u64* done_ = &own_done_;
 };
+
+// Steps cannot be interrupted: one that has moved this many bytes lets the rest of the core go first.
+inline constexpr u64 bytes_without_pause = 4 << 20;
+// Ends this run of the step so that its core can do what else is to be done; it is run again at once. blocked; restart:
+// a signal is pending.
+[[nodiscard]] Errno pause_step(Thread& thread);
 
 }  // namespace corral::fs

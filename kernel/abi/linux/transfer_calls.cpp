@@ -94,7 +94,11 @@ Result<u64> send_pieces(Call& call, OpenFile& out, OpenFile& in, u64 size) {
   auto* bytes = static_cast<u8*>(memory::allocate(sendfile_piece));
   if (bytes == nullptr) return sent > 0 ? Result<u64>{sent} : Errno::enomem;
   Errno error{};
-  while (sent < size) {
+  for (const u64 before = sent; sent < size;) {
+    if (sent - before >= fs::bytes_without_pause) {
+      error = fs::pause_step(call.thread);
+      break;
+    }
     Transfer from{std::span<u8>{bytes, fs::smaller(size - sent, sendfile_piece)}};
     const Result<u64> got = in.read_at(call.thread, start + sent, from);
     if (!got.ok()) {
