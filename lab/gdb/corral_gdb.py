@@ -41,6 +41,8 @@ def entity_type() -> gdb.Type:
 
 def cores() -> Iterator[gdb.Value]:
     table = gdb.parse_and_eval(CORE_TABLE)
+    if int(gdb.parse_and_eval(CORE_COUNT)["value_"]) == 0:
+        raise gdb.GdbError("no core has been detected yet: let the kernel run on")
     for index in range(int(gdb.parse_and_eval(CORE_COUNT)["value_"])):
         yield table[index].dereference()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 import traceback
 import unittest
@@ -36,14 +37,14 @@ class _Result(unittest.TestResult):
             self._tally.ok(self._suite, name_of(test))
 
     def addError(self, test: unittest.TestCase, err: object) -> None:
-        self._fail(test, "".join(traceback.format_exception(*err)))  # type: ignore[misc]
+        self._fail(test, told(err))
 
     def addFailure(self, test: unittest.TestCase, err: object) -> None:
-        self._fail(test, "".join(traceback.format_exception(*err)))  # type: ignore[misc]
+        self._fail(test, told(err))
 
     def addSubTest(self, test: unittest.TestCase, subtest: unittest.TestCase, err: object) -> None:
         if err is not None:
-            self._fail(subtest, "".join(traceback.format_exception(*err)))  # type: ignore[misc]
+            self._fail(subtest, told(err))
 
     def addSkip(self, test: unittest.TestCase, reason: str) -> None:
         self._broken = True
@@ -58,6 +59,15 @@ class _Result(unittest.TestResult):
     def _fail(self, test: unittest.TestCase, reason: str) -> None:
         self._broken = True
         self._tally.fail(self._suite, name_of(test), reason)
+
+
+def told(error: object) -> str:
+    """The traceback without the frames of unittest itself, which say nothing about the test."""
+    told = traceback.TracebackException(*error)  # type: ignore[misc]
+    told.stack = traceback.StackSummary.from_list(
+        [frame for frame in told.stack if not frame.filename.startswith(os.path.dirname(unittest.__file__))]
+    )
+    return "".join(told.format())
 
 
 def name_of(test: unittest.TestCase) -> str:
