@@ -16,6 +16,8 @@
 #include "platform/pc/debug_port.h"
 #include "platform/pc/platform.h"
 #include "sched/engine/manager.h"
+#include "sched/engine/random_source.h"
+#include "sync/interleave.h"
 #include "task/executive.h"
 #include "trace/log.h"
 #include "trace/panic.h"
@@ -59,6 +61,10 @@ void read_options(const BootInfo& info) {
   options = boot::parse_options(
       info.command_line, [](void*, std::string_view text) { log::warning("command line: {}", text); }, nullptr);
   log::set_level(options.quiet ? std::string_view{"warning"} : options.log_level);
+  if (options.interleave_seed != 0) {  // a run that repeats: no random number comes from the hardware
+    interleave::begin(options.interleave_seed);
+    random_source::use_seed(mix(options.interleave_seed));
+  }
   set_panic_action(options.panic == "off" ? PanicAction::power_off : PanicAction::halt);
 }
 

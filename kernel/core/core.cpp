@@ -10,6 +10,7 @@
 
 #include "device/interrupts.h"
 #include "lib/format.h"
+#include "sync/interleave.h"
 #include "trace/panic.h"
 
 namespace corral {
@@ -53,6 +54,7 @@ bool Core::post(const Message& message, bool urgent) {
     return false;
   }
   bump(mine.messages_sent);
+  interleave::point();
   fence(Order::seq_cst);
   if (urgent || asleep_.load(Order::relaxed) != 0) {
     if (interrupt_pending_.exchange(1, Order::seq_cst) == 0) {
@@ -66,9 +68,11 @@ bool Core::post(const Message& message, bool urgent) {
 void Core::drain_mailbox() {
   // Cleared before the first take: a message committed later finds it clear and sends a new interrupt.
   interrupt_pending_.store(0, Order::seq_cst);
+  interleave::point();
   Message message;
   while (mailbox_.take(message)) {
     bump(counters.messages_taken);
+    interleave::point();
     const auto type = static_cast<u32>(message.type);
     KERNEL_ASSERT(type < static_cast<u32>(MessageType::end_of_types) && handlers[type] != nullptr);
     handlers[type](*this, message);
@@ -78,6 +82,7 @@ void Core::drain_mailbox() {
 void Core::sleep() {
   asleep_.store(1, Order::relaxed);
   fence(Order::seq_cst);
+  interleave::point();
   if (mailbox_.empty()) {
     bump(counters.idle_entries);
     slice_end_ = never;
@@ -91,6 +96,7 @@ void Core::sleep() {
         arm_timer(wake_at);
       }
     }
+    interleave::point();
     arch::halt();
   }
   asleep_.store(0, Order::relaxed);

@@ -15,8 +15,13 @@ struct SectionRequest {
   SectionRequest* next = nullptr;
 };
 
+struct NoPoints {
+  static void point() {}
+};
+
 // Request has the two members of SectionRequest, or is derived from it; a model checker brings its own.
-template <template <class> class AtomicT = Atomic, class Request = SectionRequest>
+// Points::point() is called where it matters which core comes first (sync/interleave.h).
+template <template <class> class AtomicT = Atomic, class Request = SectionRequest, class Points = NoPoints>
 class GuardedSection {
  public:
   constexpr GuardedSection() = default;
@@ -24,10 +29,13 @@ class GuardedSection {
   // True: executed before returning. False: the core inside will execute it. Any context; never spins on another core.
   bool submit(Request& request) {
     Request* head = head_.load(Order::relaxed);
+    Points::point();
     for (;;) {
       if (head == nullptr) {  // nobody inside: enter
         if (head_.compare_exchange(head, inside(), Order::acquire, Order::relaxed)) {
+          Points::point();
           request.execute(request);  // may end the request's life
+          Points::point();
           leave();
           return true;
         }
@@ -51,6 +59,7 @@ class GuardedSection {
       Request* expected = inside();
       if (head_.compare_exchange(expected, nullptr, Order::release, Order::relaxed)) return;
       Request* newest = head_.exchange(inside(), Order::acquire);
+      Points::point();
       Request* oldest = nullptr;
       while (newest != nullptr) {  // the chain is newest first
         Request* following = newest->next;

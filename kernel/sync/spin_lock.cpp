@@ -7,6 +7,7 @@
 
 #include "arch/processor.h"
 #include "lib/format.h"
+#include "sync/interleave.h"
 #include "trace/panic.h"
 
 namespace corral {
@@ -87,8 +88,10 @@ void SpinLock::lock() NO_THREAD_SAFETY_ANALYSIS {
     return;
   }
   check_order(record, *this);
+  interleave::point();
   if (word_.take(own_number(), arch::pause)) count(record.contended);
   note_taken(record, *this);
+  interleave::point();
 }
 
 bool SpinLock::try_lock() NO_THREAD_SAFETY_ANALYSIS {

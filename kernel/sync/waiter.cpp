@@ -4,6 +4,7 @@
 #include "sync/waiter.h"
 
 #include "arch/processor.h"
+#include "sync/interleave.h"
 #include "trace/panic.h"
 
 namespace corral {
@@ -76,6 +77,7 @@ bool WaitQueue::take_off(Waiter& waiter, bool only_interruptible) {
   for (;;) {
     const u64 place = waiter.place_.pin();
     if (place == 0) return false;
+    interleave::point();
     WaitQueue& queue = *reinterpret_cast<WaitQueue*>(place);
     if (only_interruptible && !waiter.interruptible_) {
       static_cast<void>(waiter.place_.unpin(place));

@@ -10,6 +10,7 @@
 #include "arch/traps.h"
 #include "device/interrupts.h"
 #include "sched/engine/manager.h"
+#include "sync/interleave.h"
 #include "task/exit.h"
 #include "task/faults.h"
 #include "task/process.h"
@@ -168,6 +169,7 @@ void Executive::schedule() {
     thread.set_state(ThreadState::running);
     load(thread);
     if (!run_step(thread.current_step) || !finish_step()) continue;
+    interleave::point();
     charge_system();
     arch::enter_user(thread.frame);
   }
@@ -208,6 +210,7 @@ void Executive::reload_floating_point(Thread& thread) {
 // ---- requests, wake-ups, arrivals ------------------------------------------------------------------------------------------
 
 void Executive::read_mail() {
+  interleave::point();
   if (!core_.outbox().empty()) core_.outbox().flush();
   if (core_.has_mail()) core_.drain_mailbox();
 }

@@ -4,12 +4,13 @@
 #include "core/core.h"
 #include "device/clock.h"
 #include "lib/container.h"
+#include "sync/interleave.h"
 #include "task/process.h"
 
 namespace corral::futex {
 
 struct Bucket {
-  GuardedSection<> section;
+  GuardedSection<Atomic, SectionRequest, interleave::Points> section;
   IntrusiveList<Operation, &Operation::link> waiters;  // only inside the section
 };
 

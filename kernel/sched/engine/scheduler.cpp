@@ -1,8 +1,11 @@
 #include "sched/engine/scheduler.h"
 
+#include <algorithm>
+
 #include "device/clock.h"
 #include "lib/format.h"
 #include "memory/heap.h"
+#include "sync/interleave.h"
 
 namespace corral {
 
@@ -64,8 +67,15 @@ void Scheduler::continue_until(Instant until, Instant now) {
     reschedule_wanted_ = true;
   } else if (until != slice_end_) {
     slice_end_ = until;
-    if (running() != nullptr) core_.arm_timer(until);
+    if (running() != nullptr) arm(until, now);
   }
+}
+
+void Scheduler::arm(Instant until, Instant now) {
+  if (interleave::active() && running() != nullptr) [[unlikely]] {
+    until = std::min(until, now + interleave::plan().distance());
+  }
+  core_.arm_timer(until);
 }
 
 void Scheduler::enqueue(SchedulingEntity& entity, sched::EnqueueReason reason) {
@@ -80,7 +90,7 @@ SchedulingEntity* Scheduler::pick_next() {
   const sched::Decision decision = queue_.pick(now);
   reschedule_wanted_ = false;
   slice_end_ = decision.entity == nullptr ? never : decision.until;
-  if (decision.entity != nullptr) core_.arm_timer(slice_end_);  // an idle core's timer is set by Core::sleep()
+  if (decision.entity != nullptr) arm(slice_end_, now);  // an idle core's timer is set by Core::sleep()
   return decision.entity;
 }
 
@@ -97,7 +107,8 @@ void Scheduler::on_timer() {
   reschedule_wanted_ = reschedule_wanted_ || until <= now;
   // What was armed has fired: arm again in any case; but for a slice that is over, pick_next() does.
   slice_end_ = until <= now || running() == nullptr ? never : until;
-  core_.arm_timer(slice_end_);
+  if (interleave::active() && running() != nullptr && interleave::plan().ends_slice()) [[unlikely]] reschedule_wanted_ = true;
+  arm(slice_end_, now);
 }
 
 void Scheduler::update_running() { queue_.charge(clock::now()); }

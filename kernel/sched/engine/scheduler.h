@@ -76,6 +76,8 @@ class Scheduler final : public Device {
   // Own core: adopts what another core wants.
   void look(Instant now);
   void continue_until(Instant until, Instant now);
+  // Arms the timer for the running entity's slice; in a seeded run for a random moment before.
+  void arm(Instant until, Instant now);
 
   // ---- own ----
   Core& core_;
