@@ -10,17 +10,18 @@
 namespace corral {
 namespace {
 
-// Posts to all targets that are not in `waiting`; those that are full stay in the letter and join `waiting`.
-void post_to_targets(Letter& letter, CoreSet& waiting) {
-  letter.targets.for_each([&](CoreId id) {
-    if (waiting.contains(id)) return;
-    if (cores::get(id).post(letter.message, letter.urgent)) {
-      letter.targets.remove(id);
-    } else {
-      waiting.add(id);
-    }
+// Posts to all targets that are not in `waiting`; answers those that are left and adds them to `waiting`. The letter is
+// not touched after the first post: when a message has arrived, what it is about may go on, be sent again or end.
+CoreSet post_to_targets(const Letter& letter, CoreSet& waiting) {
+  const Message message = letter.message;
+  const bool urgent = letter.urgent;
+  const CoreSet targets = letter.targets;
+  CoreSet left;
+  targets.for_each([&](CoreId id) {
+    if (waiting.contains(id) || !cores::get(id).post(message, urgent)) left.add(id);
   });
-  waiting = waiting | letter.targets;
+  waiting = waiting | left;
+  return left;
 }
 
 }  // namespace
@@ -29,8 +30,13 @@ void Outbox::send(Letter& letter) {
   KERNEL_ASSERT(!pending(letter));
   CoreSet waiting;
   letters_.for_each([&](Letter& kept) { waiting = waiting | kept.targets; });
-  post_to_targets(letter, waiting);
-  if (!letter.targets.empty()) letters_.push_back(letter);
+  keep(letter, post_to_targets(letter, waiting));
+}
+
+void Outbox::keep(Letter& letter, const CoreSet& left) {
+  if (left.empty()) return;  // all have it, so it is no longer ours
+  letter.targets = left;
+  letters_.push_back(letter);
 }
 
 void Outbox::send_to(Core& target, Letter& letter) {
@@ -40,11 +46,14 @@ void Outbox::send_to(Core& target, Letter& letter) {
 }
 
 void Outbox::flush() {
+  // Each letter leaves the list before it is posted, because it may be used again the moment it has arrived.
   CoreSet waiting;
-  letters_.for_each([&](Letter& letter) {
-    post_to_targets(letter, waiting);
-    if (letter.targets.empty()) decltype(letters_)::remove(letter);
-  });
+  Letter* const last = letters_.back();
+  for (bool more = last != nullptr; more;) {
+    Letter& letter = *letters_.pop_front();
+    more = &letter != last;
+    keep(letter, post_to_targets(letter, waiting));
+  }
 }
 
 }  // namespace corral

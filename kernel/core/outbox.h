@@ -27,6 +27,7 @@ class Outbox {
   [[nodiscard]] static bool pending(const Letter& letter) { return letter.link.linked(); }
 
  private:
+  void keep(Letter& letter, const CoreSet& left);
   IntrusiveList<Letter, &Letter::link> letters_;
 };
 

@@ -151,6 +151,7 @@ void Executive::let_go_of_current() {
   thread.set_state(ThreadState::terminated);
   current_ = nullptr;
   if (floating_point_owner_ == &thread) floating_point_owner_ = nullptr;
+  forget_look(thread);
   thread.drop();  // the reference that ran
 }
 
@@ -159,7 +160,7 @@ void Executive::schedule() {
     read_mail();
     sched::SchedulingEntity* next = core_.scheduler->pick_next();
     if (next == nullptr) {
-      vm::AddressSpace::activate_kernel_only();
+      vm::AddressSpace::rest();
       core_.sleep();
       since_ = arch::cycle_counter();
       continue;
@@ -212,11 +213,26 @@ void Executive::reload_floating_point(Thread& thread) {
 void Executive::read_mail() {
   interleave::point();
   if (!core_.outbox().empty()) core_.outbox().flush();
-  if (core_.has_mail()) core_.drain_mailbox();
+  for (;;) {
+    if (core_.has_mail()) core_.drain_mailbox();
+    Thread* thread = to_look_at_.pop_front();
+    if (thread == nullptr) return;
+    look_at(*thread);
+  }
+}
+
+// Requests are often made under a lock (a wait queue's, a process's); what they lead to takes others. So never at once.
+void Executive::look_later(Thread& thread) {
+  if (&thread != current_ && !thread.to_be_looked_at()) to_look_at_.push_back(thread);
+}
+
+void Executive::forget_look(Thread& thread) {
+  if (thread.to_be_looked_at()) Thread::LookList::remove(thread);
 }
 
 void Executive::look_at(Thread& thread) {
-  if (&thread == current_) return;
+  if (&thread == current_) return;  // when its step is over
+  forget_look(thread);
   const u32 bits = thread.take_requests();
   if ((bits & static_cast<u32>(Request::wake)) != 0) {
     thread.finish_wait();
@@ -271,7 +287,10 @@ void Executive::send_to(Thread& thread, CoreId target, sched::EnqueueReason reas
     thread.fp.save();
     floating_point_owner_ = nullptr;
   }
-  if (reason != sched::EnqueueReason::created) add(thread.migrations, 1);
+  if (reason != sched::EnqueueReason::created) {
+    add(thread.migrations, 1);
+    forget_look(thread);  // its new home looks at what is still asked of it when it arrives
+  }
   Letter& letter = thread.arrival_letter();
   letter.message = {MessageType::arrive, {reinterpret_cast<u64>(&thread), static_cast<u64>(reason), 0}};
   letter.urgent = true;
@@ -298,6 +317,7 @@ void Executive::on_thread_message(Core& core, const Message& message) {
 void Executive::on_arrival(Core& core, const Message& message) {
   auto& thread = *reinterpret_cast<Thread*>(message.word[0]);
   core.executive->enqueue_here(thread, static_cast<sched::EnqueueReason>(message.word[1]));
+  if (thread.has_requests()) core.executive->look_at(thread);
 }
 
 // ---- times -----------------------------------------------------------------------------------------------------------

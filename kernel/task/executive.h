@@ -27,8 +27,8 @@ class Executive {
   // ---- for a thread whose home this core is ----
   // A new thread (state created): chooses its core and sends it there. Any thread may be given, also before it has a home.
   void start(Thread& thread);
-  // Its requests are not empty: does what they ask, unless it is the current one (then it is done when its step is over).
-  void look_at(Thread& thread);
+  // Its requests are not empty: they are looked at as soon as the current step is over. Any context on this core, any lock.
+  void look_later(Thread& thread);
   // current() stops being eligible for this core or gives way: takes effect when its step is over.
   void yield_current() { yield_wanted_ = true; }
   // Brings the floating-point registers of current() into its FpState (they stay loaded).
@@ -55,6 +55,8 @@ class Executive {
   void preempt_current();
   void load(Thread& thread);
   void read_mail();
+  void look_at(Thread& thread);
+  void forget_look(Thread& thread);
   void make_runnable(Thread& thread);
   void send_to(Thread& thread, CoreId target, sched::EnqueueReason reason);
   void enqueue_here(Thread& thread, sched::EnqueueReason reason);
@@ -68,6 +70,7 @@ class Executive {
   Thread* floating_point_owner_ = nullptr;  // whose registers are in the processor
   u64 since_ = 0;                           // cycle counter at the last change between user and kernel mode
   u64 loaded_second_base_ = 0;              // GS base that the processor has for user mode
+  Thread::LookList to_look_at_;             // threads of this core with requests made on this core
   bool yield_wanted_ = false;
 };
 

@@ -57,7 +57,7 @@ void Thread::request(Request what) {
   const u32 bits = static_cast<u32>(what);
   if (home() == here.id()) {  // only this core can change that
     requests_.fetch_or(bits, Order::acq_rel);
-    here.executive->look_at(*this);
+    here.executive->look_later(*this);
     return;
   }
   retain();  // for the message; before the request is visible, because then the thread may run and end

@@ -126,6 +126,7 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   [[nodiscard]] bool has_requests() const { return (requests_.load(Order::relaxed) & ~message_on_its_way) != 0; }
   // The message that told home to look has arrived: the letter may be used again.
   void message_arrived() { requests_.fetch_and(~message_on_its_way, Order::acq_rel); }
+  [[nodiscard]] bool to_be_looked_at() const { return look_link_.linked(); }
   [[nodiscard]] Letter& arrival_letter() { return arrival_; }
   [[nodiscard]] Letter& request_letter() { return request_letter_; }
 
@@ -154,6 +155,12 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   WaitPlace* wait_place_ = nullptr;
   bool bare_wait_ = false;       // waits for time or signals only
   Letter arrival_;
+  ListLink look_link_;           // in home's list of threads to be looked at
+
+ public:
+  using LookList = IntrusiveList<Thread, &Thread::look_link_>;
+
+ private:
 
   AtomicCoreSet wanted_cores_;      // any
   Atomic<i32> wanted_nice_{0};      // any

@@ -20,6 +20,8 @@ std::vector<std::vector<u64>> arrived(core_count);
 std::vector<u32> room(core_count);
 std::vector<bool> urgencies;
 std::vector<std::unique_ptr<Core>> all_cores;
+// What the receiver of a message does with the letter before the sender's next instruction: it may use it again.
+Letter* reused_on_arrival = nullptr;
 }  // namespace
 
 bool Core::post(const Message& message, bool urgent) {
@@ -27,6 +29,11 @@ bool Core::post(const Message& message, bool urgent) {
   --room[id().value];
   arrived[id().value].push_back(message.word[0]);
   urgencies.push_back(urgent);
+  if (reused_on_arrival != nullptr) {
+    EXPECT_FALSE(Outbox::pending(*reused_on_arrival));
+    reused_on_arrival->targets = CoreSet::of(CoreId{4});
+    reused_on_arrival->message.word[0] = 99;
+  }
   return true;
 }
 size_t Core::describe(char*, size_t) const { return 0; }
@@ -67,6 +74,30 @@ TEST_F(OutboxTest, KeepsWhatDoesNotFit) {
   EXPECT_TRUE(outbox.empty());
   for (u32 i = 0; i < 3; ++i) EXPECT_EQ(arrived[i], std::vector<u64>{7});
   EXPECT_EQ(urgencies, std::vector<bool>(3, false));
+}
+
+TEST_F(OutboxTest, LeavesALetterAloneOnceItHasArrived) {
+  room = {1, 0, 0, 0, 0};
+  Letter at_once;
+  at_once.message = {MessageType::thread, {7, 0, 0}};
+  at_once.targets = CoreSet::of(CoreId{0});
+  reused_on_arrival = &at_once;
+  outbox.send(at_once);
+  EXPECT_TRUE(outbox.empty());
+  EXPECT_EQ(at_once.targets, CoreSet::of(CoreId{4}));
+
+  Letter later;
+  later.message = {MessageType::thread, {8, 0, 0}};
+  later.targets = CoreSet::of(CoreId{1});
+  reused_on_arrival = &later;
+  outbox.send(later);
+  EXPECT_TRUE(Outbox::pending(later));
+  room[1] = 1;
+  outbox.flush();
+  EXPECT_TRUE(outbox.empty());
+  EXPECT_EQ(later.targets, CoreSet::of(CoreId{4}));
+  EXPECT_EQ(arrived[1], std::vector<u64>{8});
+  reused_on_arrival = nullptr;
 }
 
 TEST_F(OutboxTest, NothingIsLostDoubledOrOvertaken) {
