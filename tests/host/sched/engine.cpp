@@ -209,6 +209,19 @@ TEST_F(Engine, BeforeAnyCoreIsOnlineTheAskingOneIsTheAnswer) {
   EXPECT_EQ(entity.place, SchedulingEntity::Place::nowhere);
 }
 
+TEST_F(Engine, ACoreWithoutASchedulerGetsNobody) {
+  online_cores = CoreSet::first(6);  // 4 and 5 are online, but their schedulers are not complete
+  for (const char* policy : {"random", "round-robin", "least-loaded"}) {
+    ASSERT_TRUE(scheduling().set_placement(policy).ok());
+    for (u32 i = 0; i < 50; ++i) {
+      SchedulingEntity& entity = make();
+      EXPECT_LT(scheduling().place(entity, PlacementReason::created).value, 4u) << policy;
+      scheduling().forget(entity);
+    }
+  }
+  online_cores = CoreSet::first(4);
+}
+
 TEST_F(Engine, AnExplicitMigrationIsAccounted) {
   SchedulingEntity& entity = make();
   timeline(0).enqueue(entity, EnqueueReason::created);
