@@ -42,6 +42,13 @@ class References(unittest.TestCase):
                     self.assertEqual(docs_references.fault(found, paths.ROOT), "")
         self.assertGreater(count, 100)
 
+    def test_what_comments_send_readers_to_is_there(self) -> None:
+        for room in ("kernel", "lib", "user", "tests"):
+            for file in sorted((paths.ROOT / room).glob("**/*.[hcS]*")):
+                for name in re.findall(r"\bdocs/[\w/-]+\.md\b", file.read_text(encoding="utf-8")):
+                    with self.subTest(file=str(file), name=name):
+                        self.assertTrue((paths.ROOT / name).is_file())
+
     def test_every_page_is_in_the_contents(self) -> None:
         contents = (paths.ROOT / "docs/README.md").read_text(encoding="utf-8")
         for file in sorted((paths.ROOT / "docs").glob("**/*.md")):
