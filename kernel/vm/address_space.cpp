@@ -12,42 +12,46 @@ namespace {
 
 constinit Atomic<u64> last_number{0};
 
-void release_table(void*, PhysicalAddress table) {
-  memory::release_page(memory::frame_of(table));
-}
-
 void release_leaf(void*, VirtualAddress, const arch::Translation& translation) {
   memory::release_page(memory::frame_of(translation.frame));
 }
 
 }  // namespace
 
-AddressSpace::AddressSpace(arch::PageTable table)
-    : number_{last_number.fetch_add(1, Order::relaxed) + 1}, table_{table} {}
+AddressSpace::AddressSpace(Ref<TableHolder> tables)
+    : number_{last_number.fetch_add(1, Order::relaxed) + 1}, tables_{std::move(tables)}, table_{tables_->table()} {}
 
 Result<Ref<AddressSpace>> AddressSpace::create() {
-  arch::PageTable table = TRY(arch::PageTable::create());
-  auto* space = new (std::nothrow) AddressSpace(table);
-  if (space == nullptr) {
-    table.destroy(release_table, nullptr);
-    return Errno::enomem;
-  }
+  Ref<TableHolder> tables = TRY(TableHolder::create());
+  auto* space = new (std::nothrow) AddressSpace(std::move(tables));
+  if (space == nullptr) return Errno::enomem;
   return Ref<AddressSpace>::adopt(space);
 }
 
-// No core has it loaded (each that has holds a reference), and entries that a core keeps under an id cannot be reached: the
-// id is flushed before it serves another address space. So the pages can go at once.
+// No core uses it (each that does holds a reference). What a resting core or an id still knows is never used again: no
+// other address space has this number. So the pages can go at once; the table goes with its last holder.
 AddressSpace::~AddressSpace() {
   table_.for_each(VirtualAddress{0}, VirtualAddress{user_end}, release_leaf, nullptr);
-  table_.destroy(release_table, nullptr);
 }
 
 void AddressSpace::activate() {
   CoreTranslation::here().load(*this);
 }
 
+void AddressSpace::rest() {
+  CoreTranslation::here().rest();
+}
+
 void AddressSpace::activate_kernel_only() {
   CoreTranslation::here().load_kernel_only();
+}
+
+CoreSet AddressSpace::begin_generation(u64& generation) {
+  // After the changes of the table and before the look at active_; see vm/core_translation.cpp.
+  generation = generation_.fetch_add(1, Order::seq_cst) + 1;
+  CoreSet targets = active_.snapshot(Order::seq_cst);
+  targets.remove(this_core().id());
+  return targets;
 }
 
 void AddressSpace::set_break_start(VirtualAddress start) {

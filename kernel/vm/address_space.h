@@ -3,7 +3,8 @@
 // Consistency across cores (paper 004, section 4.2). Taking a mapping away, or rights of it:
 //   1. areas and page table are changed under lock_; the frames that go are collected, not freed;
 //   2. the calling core flushes its own TLB; every other core in active_ gets a drop_translations message (cores that
-//      cannot hold the mapping are not interrupted); the caller blocks, its core runs other threads;
+//      do not use the space are not interrupted: they find a new generation when they come back to it); the caller
+//      blocks, its core runs other threads;
 //   3. each core flushes and counts down; the last one wakes the caller, which frees the frames and returns.
 // Such changes exclude one another (StepMutex changes_, held across the wait), so addresses are not given out again before
 // every core has forgotten them. Plain faults and lookups do not take changes_.
@@ -30,6 +31,7 @@
 #include "vm/area.h"
 #include "vm/area_set.h"
 #include "vm/caller.h"
+#include "vm/table_holder.h"
 
 namespace corral::vm {
 
@@ -75,7 +77,7 @@ struct Usage {
 class AddressSpace final : public RefCounted<AddressSpace> {
  public:
   static Result<Ref<AddressSpace>> create();  // empty; enomem
-  ~AddressSpace();                            // frees everything; no core has it loaded
+  ~AddressSpace();                            // frees everything; no core uses it
 
   // ---- steps: may answer blocked (see Caller). Errors as Linux's mmap(2), munmap(2), mprotect(2), brk(2), mremap(2),
   // madvise(2), in the order in which Linux checks them. An operation that goes on is
@@ -104,9 +106,11 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   Result<u8*> resolve(Caller& caller, VirtualAddress address, Access access);
 
   // ---- the calling core loads and leaves it ------------------------------------------------------------------------
-  // Own core, interrupts off. The space keeps a reference for each core that has it loaded.
+  // Own core, interrupts off. A core keeps a reference to the space that it uses.
   void activate();
-  static void activate_kernel_only();  // leaves whatever this core has loaded (before idling, or when a thread ended)
+  // Before idling: this core uses no address space until the next activate(), and is not asked to drop translations.
+  static void rest();
+  static void activate_kernel_only();  // the same, and its table is let go of (when a thread has ended)
 
   [[nodiscard]] Usage usage() EXCLUDES(lock_);
   // Calls visit for each area in order, for /proc/[pid]/maps. Under lock_.
@@ -127,7 +131,8 @@ class AddressSpace final : public RefCounted<AddressSpace> {
 
   // ---- for vm/ itself: CoreTranslation, TranslationDrop ----
   [[nodiscard]] AtomicCoreSet& active() { return active_; }
-  [[nodiscard]] const arch::PageTable& table() const { return table_; }
+  [[nodiscard]] Atomic<u64>& generation() { return generation_; }
+  [[nodiscard]] TableHolder& tables() { return *tables_; }
   [[nodiscard]] u64 number() const { return number_; }
 
  private:
@@ -135,7 +140,7 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   struct Supply;
   enum class Settled : u8 { done, wants_zeroed_page, wants_page, wants_backing_page, wait_for_cores, wait_for_change };
 
-  explicit AddressSpace(arch::PageTable table);
+  explicit AddressSpace(Ref<TableHolder> tables);
 
   // ---- faults (faults.cpp) ----
   Result<void> settle_fault(Caller& caller, VirtualAddress page, Access access, bool only_missing);
@@ -183,13 +188,19 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   void end_copying() REQUIRES(lock_);
   void start_as_copy_of(VirtualAddress break_start, VirtualAddress brk, u64 limit);
 
+  // Translations were taken out of the table: begins a new generation, which this core is told of by the caller; answers
+  // the other cores that must be asked.
+  CoreSet begin_generation(u64& generation);
+
   [[nodiscard]] static arch::Rights rights_of(const Area& area);
   [[nodiscard]] static bool permits(const Area& area, Access access);
   [[nodiscard]] static bool permits(const arch::Rights& rights, Access access);
 
   const u64 number_;          // never used again
-  arch::PageTable table_;     // changed under lock_; looked up without it
-  AtomicCoreSet active_;      // cores that may hold translations; each adds and removes itself
+  const Ref<TableHolder> tables_;
+  arch::PageTable& table_;    // of tables_; changed under lock_, looked up without it
+  AtomicCoreSet active_;      // cores that may use translations or resolved pages; each adds and removes itself
+  Atomic<u64> generation_{1}; // one more each time that translations are taken away; see vm/core_translation.cpp
   Atomic<u64> limit_{~u64{0}};
   Atomic<u64> changes_begun_{0};
 

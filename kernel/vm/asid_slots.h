@@ -2,7 +2,8 @@
 // 4.10.1). Each core has its own: own core only, no lock. Pure; the processor is told by the caller.
 //
 // An address space is named by a number that is never used again, so a slot of one that has ended harms nobody: its
-// entries cannot be reached without loading its id, and a slot is flushed when it is given to another.
+// entries cannot be reached without loading its id, and a slot is flushed when it is given to another. Its generation
+// counts the times that translations of it were taken away: entries of an older generation are not used.
 #pragma once
 
 #include "lib/types.h"
@@ -20,39 +21,36 @@ class AsidSlots {
 
   // `ids`: how many ids the processor has, id 0 included (it stays with the kernel's own table).
   constexpr void set_ids(u32 ids) { count_ = ids <= 1 ? 0 : ids - 1 < capacity ? ids - 1 : capacity; }
-  [[nodiscard]] bool any() const { return count_ != 0; }
 
-  // The id under which to load `space` (not 0). The one that was not loaded for the longest time makes room.
-  Choice choose(u64 space) {
+  // The id under which to load `space` (not 0), whose generation is now `generation`. The one that was not loaded for
+  // the longest time makes room.
+  Choice choose(u64 space, u64 generation) {
     if (count_ == 0) return {0, false};
     u32 oldest = 0;
     for (u32 i = 0; i < count_; ++i) {
       if (slots_[i].space == space) {
+        const bool keep = slots_[i].generation == generation;
+        slots_[i].generation = generation;
         slots_[i].loaded_at = ++loads_;
-        return {id_of(i), true};
+        return {id_of(i), keep};
       }
       if (slots_[i].loaded_at < slots_[oldest].loaded_at) oldest = i;
     }
-    slots_[oldest] = {space, ++loads_};
+    slots_[oldest] = {space, generation, ++loads_};
     return {id_of(oldest), false};
   }
 
-  // The entries of `space` are no longer right: its next load flushes.
-  void forget(u64 space) {
+  // While `space` was loaded its entries were brought up to `generation`.
+  void note(u64 space, u64 generation) {
     for (u32 i = 0; i < count_; ++i) {
-      if (slots_[i].space == space) slots_[i] = {};
+      if (slots_[i].space == space) slots_[i].generation = generation;
     }
-  }
-  [[nodiscard]] bool knows(u64 space) const {
-    for (u32 i = 0; i < count_; ++i) {
-      if (slots_[i].space == space) return true;
-    }
-    return false;
   }
 
  private:
   struct Slot {
-    u64 space = 0;      // 0: free
+    u64 space = 0;  // 0: free
+    u64 generation = 0;
     u64 loaded_at = 0;  // 0: free
   };
   static constexpr u16 id_of(u32 index) { return static_cast<u16>(index + 1); }

@@ -53,11 +53,8 @@ bool AddressSpace::drop_everywhere(Caller& caller) {
     caller.dropping = false;
   } else if (!drop.nothing()) {
     changes_begun_.fetch_add(1, Order::seq_cst);
-    // The changes of the table come before the look at active_; see CoreTranslation::load.
-    fence(Order::seq_cst);
-    CoreTranslation::here().forget(*this, drop.start, drop.end);
-    CoreSet targets = active_.snapshot(Order::seq_cst);
-    targets.remove(this_core().id());
+    const CoreSet targets = begin_generation(drop.generation);
+    CoreTranslation::here().forget(*this, drop.start, drop.end, drop.generation);
     if (!targets.empty()) {
       caller.dropping = true;
       drop.space = this;

@@ -1,4 +1,9 @@
 // What one core may hold of address spaces. See core_translation.h.
+//
+// Why a core that joins the active set never uses what has been taken away: the one who takes away changes the table,
+// then adds one to the generation, then looks at the set; the core adds itself to the set, then reads the generation.
+// All four are sequentially consistent, so either the other finds it there and asks it, or it finds the new generation and
+// flushes.
 #include "vm/core_translation.h"
 
 #include "arch/page_table.h"
@@ -26,51 +31,69 @@ void CoreTranslation::prepare() {
 }
 
 void CoreTranslation::load(AddressSpace& space) {
-  if (loaded_ == &space) return;
+  if (used_ == &space) return;
   prepare();
-  AddressSpace* old = loaded_;
+  stop_using();
   space.retain();
-  // Before the first walk of the table. Sequentially consistent against the requester's fence between its change of the
-  // table and its look at the set: either it finds this core there, or this core's walks find the changed table.
+  used_ = &space;
   space.active().add(this_core().id(), Order::seq_cst);
-  const AsidSlots::Choice choice = slots_.choose(space.number());
-  arch::load_page_table(space.table(), choice.asid, choice.keep);
-  loaded_ = &space;
-  leave(old);
+  const u64 newest = space.generation().load(Order::seq_cst);
+  if (number_ == space.number()) {  // back from a rest
+    if (generation_ != newest) arch::flush_user_all();
+  } else {
+    const AsidSlots::Choice choice = slots_.choose(space.number(), newest);
+    arch::load_page_table(space.tables().table(), choice.asid, choice.keep);
+    space.tables().retain();
+    hold(&space.tables());
+    number_ = space.number();
+  }
+  generation_ = newest;
+}
+
+void CoreTranslation::rest() {
+  stop_using();
 }
 
 void CoreTranslation::load_kernel_only() {
-  if (loaded_ == nullptr) return;
+  stop_using();
+  if (table_ == nullptr) return;
   arch::load_kernel_page_table();
-  AddressSpace* old = loaded_;
-  loaded_ = nullptr;
-  leave(old);
+  hold(nullptr);
+  number_ = 0;
 }
 
-void CoreTranslation::leave(AddressSpace* space) {
-  if (space == nullptr) return;
-  // Without ids the load of another table has flushed everything of it.
-  if (!slots_.any()) space->active().remove(this_core().id(), Order::release);
-  space->drop();
+// The one before may end here: it is not loaded any more.
+void CoreTranslation::hold(TableHolder* table) {
+  TableHolder* before = std::exchange(table_, table);
+  if (before != nullptr) before->drop();
 }
 
-void CoreTranslation::refresh(AddressSpace& space, VirtualAddress page) {
-  if (loaded_ == &space) {
-    arch::flush_page(page);
-  } else {
-    slots_.forget(space.number());
+void CoreTranslation::stop_using() {
+  if (used_ == nullptr) return;
+  slots_.note(number_, generation_);
+  used_->active().remove(this_core().id(), Order::release);
+  std::exchange(used_, nullptr)->drop();
+}
+
+void CoreTranslation::refresh(const AddressSpace& space, VirtualAddress page) {
+  if (number_ == space.number()) arch::flush_page(page);
+}
+
+void CoreTranslation::advance(const AddressSpace& space, u64 generation) {
+  // One that came too early leaves a gap: the next load flushes everything.
+  if (number_ == space.number() && generation_ + 1 == generation) generation_ = generation;
+}
+
+void CoreTranslation::forget(AddressSpace& space, VirtualAddress start, VirtualAddress end, u64 generation) {
+  if (number_ == space.number()) {
+    if ((end - start) / page_size > single_flushes) {
+      arch::flush_user_all();
+    } else {
+      for (VirtualAddress page = start; page < end; page = page + page_size) arch::flush_page(page);
+    }
+    advance(space, generation);
   }
-}
-
-void CoreTranslation::forget(AddressSpace& space, VirtualAddress start, VirtualAddress end) {
-  if (loaded_ != &space) {
-    slots_.forget(space.number());
-    space.active().remove(this_core().id(), Order::release);
-  } else if ((end - start) / page_size > single_flushes) {
-    arch::flush_user_all();
-  } else {
-    for (VirtualAddress page = start; page < end; page = page + page_size) arch::flush_page(page);
-  }
+  if (used_ != &space) space.active().remove(this_core().id(), Order::release);
 }
 
 }  // namespace corral::vm

@@ -163,16 +163,15 @@ Result<AddressSpace::Settled> AddressSpace::break_sharing(Caller& caller, Area& 
   read_only.write = false;
   const Result<void> mapped = table_.map(page, memory::address_of(copy), read_only);
   KERNEL_ASSERT(mapped.ok());  // the table is there: the page was mapped
-  fence(Order::seq_cst);       // before the look at active_; see CoreTranslation::load
   here.refresh(*this, page);
-  supply.targets = active_.snapshot(Order::seq_cst);
-  supply.targets.remove(this_core().id());
+  TranslationDrop& drop = caller.drop;
+  supply.targets = begin_generation(drop.generation);
+  here.advance(*this, drop.generation);
   if (supply.targets.empty()) {
     table_.protect(page, rights);
     supply.replaced = &shared;  // released outside the lock
     return Settled::done;
   }
-  TranslationDrop& drop = caller.drop;
   drop.space = this;
   drop.reset_range();
   drop.include(page);

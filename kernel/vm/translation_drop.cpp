@@ -25,7 +25,7 @@ void TranslationDrop::on_message(Core& core, const Message& message) {
   auto& drop = *reinterpret_cast<TranslationDrop*>(message.word[0]);
   Atomic<u64>& counter = core.counters.translation_drops;
   counter.store(counter.load(Order::relaxed) + 1, Order::relaxed);
-  CoreTranslation::of(core.id()).forget(*drop.space, drop.start, drop.end);
+  CoreTranslation::of(core.id()).forget(*drop.space, drop.start, drop.end, drop.generation);
   drop.answer();
 }
 

@@ -23,6 +23,7 @@ class TranslationDrop {
   // ---- the requesting thread's core ----
   VirtualAddress start{}, end{};        // all pages in between; a long range flushes everything
   AddressSpace* space = nullptr;
+  u64 generation = 0;                   // of the space, which this request began
   FrameBatch frames;                    // to be released when all cores have answered
   // Run by the core that answers last, before the wake-up, with no lock held; must not wait. Null: nothing.
   void (*finish)(TranslationDrop& drop) = nullptr;

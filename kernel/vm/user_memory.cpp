@@ -19,8 +19,8 @@ u64 within_page(VirtualAddress address, u64 size) {
 
 }  // namespace
 
-// A core that looks at an address space which it has not loaded joins its active set, so that no page goes away before it
-// has answered; it leaves with the first request that it forget something.
+// A core that looks at an address space which it does not use joins its active set, so that no page goes away before it has
+// answered; it leaves with the first request that it forget something.
 void AddressSpace::join_active() {
   const CoreId core = this_core().id();
   if (!active_.contains(core, Order::relaxed)) active_.add(core, Order::seq_cst);

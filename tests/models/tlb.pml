@@ -7,15 +7,17 @@
  *
  * Checked:
  *   - no core uses (through its TLB) a frame that was released;
- *   - after unmap returned, no TLB holds the old translation;
- *   - while the page can be written anywhere, no TLB leads to another frame;
+ *   - after unmap returned, no core uses the old translation;
+ *   - while the page can be written anywhere, no core that uses the space has another frame in its TLB;
  *   - the change always ends (no invalid end state).
  *
- * Run (a few seconds each; the last three must report an error):
+ * Run (a few seconds each; the last four must report an error):
  *   spin -a tlb.pml && cc -O2 -o pan pan.c && ./pan
  *   spin -a -DCOPY tlb.pml && cc -O2 -o pan pan.c && ./pan
- *   spin -a -DIDS tlb.pml && cc -O2 -o pan pan.c && ./pan          (cores keep entries of spaces that are not loaded)
+ *   spin -a -DKEEP tlb.pml && cc -O2 -o pan pan.c && ./pan         (cores keep entries while they rest or use another
+ *                                                                  space, and tell them by the generation)
  *   spin -a -DNO_WAIT tlb.pml && cc -O2 -o pan pan.c && ./pan      (mutation: does not wait for the answers)
+ *   spin -a -DKEEP -DNO_GENERATION tlb.pml && cc -O2 -o pan pan.c && ./pan  (mutation: no look at the generation)
  *   spin -a -DLATE_JOIN tlb.pml && cc -O2 -o pan pan.c && ./pan    (mutation: joins the active set after the load)
  *   spin -a -DCOPY -DEARLY_WRITE tlb.pml && cc -O2 -o pan pan.c && ./pan  (mutation: the copy is writable at once)
  * tests/models/run does all of it and says what passed.
@@ -27,7 +29,8 @@
 #define COPIED 2
 
 /* Memory is sequentially consistent here; the fences of the source see to that where it matters: between the change of
- * the table and the look at the active set, and between joining the set and the first walk of the table. */
+ * the table, the new generation and the look at the active set, and between joining the set, the look at the generation
+ * and the first walk of the table. */
 byte entry = OLD;        /* the page table's entry */
 bool entry_writable = false;
 bool in_active[CORES];
@@ -37,6 +40,8 @@ bool loaded[CORES];
 bool released = false;   /* the old frame has been given away */
 bool returned = false;   /* the change has returned to its caller */
 byte outstanding = 0;
+byte generation = 1;     /* of the address space */
+byte known[CORES];       /* up to which each core has forgotten */
 chan mail[CORES] = [1] of { bit };
 
 inline use(core) {
@@ -57,32 +62,45 @@ inline forget(core) {
 
 proctype other(byte core) {
   byte steps = 0;
+  known[core] = 0;
 end:
   do
   /* activate() */
-  :: !loaded[core] && steps < 4 ->
+  :: !loaded[core] && steps < 5 ->
 #ifdef LATE_JOIN
      loaded[core] = true;
      use(core);
      in_active[core] = true;
 #else
      in_active[core] = true;
+#ifndef NO_GENERATION
+     byte newest = generation;
+     if
+     :: known[core] != newest -> forget(core)
+     :: else
+     fi;
+     known[core] = newest;
+#endif
      loaded[core] = true;
 #endif
      steps++
   /* the thread runs in user mode, or the kernel resolves an address */
-  :: loaded[core] && steps < 4 -> use(core); steps++
-  /* another address space is loaded */
-  :: loaded[core] && steps < 4 ->
+  :: loaded[core] && steps < 5 -> use(core); steps++
+  /* the core rests, or another address space is loaded */
+  :: loaded[core] && steps < 5 ->
      loaded[core] = false;
-#ifndef IDS
+#ifndef KEEP
      forget(core);             /* the load flushes */
-     in_active[core] = false;
 #endif
+     in_active[core] = false;
      steps++
   /* a message, between two steps */
   :: mail[core]?_ ->
      forget(core);
+     if
+     :: known[core] + 1 == generation -> known[core] = generation
+     :: else
+     fi;
      if
      :: !loaded[core] -> in_active[core] = false
      :: else
@@ -107,6 +125,7 @@ active proctype changer() {
 #else
   entry = NONE;
 #endif
+  generation++;
   forget(0);
   for (c : 1 .. CORES - 1) {
     /* each word of the set is read by itself */
@@ -135,14 +154,14 @@ active proctype changer() {
 }
 
 #ifdef COPY
-/* Whoever can write the copy writes it; then nobody may still read the old frame. */
+/* Whoever can write the copy writes it; then no core that uses the space may still read the old frame. */
 active proctype watcher() {
   byte c;
 end:
   atomic {
     entry_writable ->
     for (c : 0 .. CORES - 1) {
-      assert(tlb[c] != OLD)
+      assert(!loaded[c] || tlb[c] != OLD)
     }
   }
 }
