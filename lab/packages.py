@@ -33,7 +33,7 @@ TABLE: tuple[Package, ...] = (
     _package("llvm-19", "looks into the linked kernel (llvm-objdump, llvm-nm)", "build"),
     _package("cmake", "describes the builds", "build", "host-tests"),
     _package("ninja-build", "carries out the builds", "build", "host-tests"),
-    _package("gcc", "compiles static C programs for the guest", "build"),
+    _package("gcc", "compiles static C programs for the guest, and checkers of models", "build", "models"),
     _package("g++", "compiles static C++ programs for the guest", "build"),
     _package("libc6-dev", "static C library for the guest's programs", "build", "host-tests"),
     _package("musl-tools", "a second C library for the guest's programs", "build"),
@@ -48,6 +48,7 @@ TABLE: tuple[Package, ...] = (
     _package("libgtest-dev", "GoogleTest, for the host's unit tests", "host-tests"),
     _package("libclang-rt-19-dev", "sanitizers, for the host's unit tests", "host-tests"),
     _package("relacy-dev", "checks lock-free code, for the host's unit tests", "host-tests"),
+    _package("spin", "checks the models of the protocols", "models"),
     _package("gdb", "the debugger", "debug"),
     _package("python3-matplotlib", "draws plots", "plot"),
 )

@@ -209,6 +209,13 @@ Options parse_options(std::string_view command_line, WarningListener warn, void*
   return options;
 }
 
+namespace {
+
+// What a backslash protects. GRUB writes one before each of these when it passes a word on, inside quotes and outside.
+bool is_protected(char c) { return c == '"' || c == '\\' || c == '\''; }
+
+}  // namespace
+
 SplitResult split_arguments(std::string_view text, std::span<char> storage, std::span<const char*> words) {
   size_t count = 0;
   size_t used = 0;
@@ -225,7 +232,7 @@ SplitResult split_arguments(std::string_view text, std::span<char> storage, std:
         quoted = !quoted;
         continue;
       }
-      if (c == '\\' && quoted && at + 1 < text.size() && (text[at + 1] == '"' || text[at + 1] == '\\')) c = text[++at];
+      if (c == '\\' && at + 1 < text.size() && is_protected(text[at + 1])) c = text[++at];
       if (used == storage.size()) return {count, false};
       storage[used++] = c;
     }

@@ -50,7 +50,7 @@ using WarningListener = void (*)(void* context, std::string_view text);
 
 [[nodiscard]] Options parse_options(std::string_view command_line, WarningListener warn, void* context);
 
-// Splits init's arguments at blanks. Double quotes group; inside them a backslash protects a double quote or a backslash.
+// Splits init's arguments at blanks. Double quotes group; a backslash protects a quote of either kind or a backslash.
 // Words are written, zero-terminated, into `storage`, and their addresses into `words`. Returns how many; false in
 // `complete` when something did not fit or a quote was left open.
 struct SplitResult {

@@ -8,12 +8,13 @@ from collections.abc import Callable
 from lab import build, packages, paths
 from lab.options import Parser, choose
 from lab.problem import WRONG_USE, Problem
-from lab.testing import host_tests, kernel_tests, python_tests
+from lab.testing import host_tests, kernel_tests, model_tests, python_tests
 from lab.testing.selection import Selection
 from lab.testing.tally import Tally
 
 USES = {
     "lab": ("linux",),
+    "models": ("models",),
     "host": ("host-tests",),
     "kernel": ("build", "qemu"),
     "system": ("build", "qemu", "image", "linux", "bochs", "plot"),
@@ -38,6 +39,7 @@ def _suites(verbose: bool, selection: Selection, tally: Tally) -> dict[str, Call
 
     return {
         "lab": lambda: python_tests.run("lab", paths.LAB_TESTS, selection, tally),
+        "models": lambda: model_tests.run(selection, tally),
         "host": lambda: host_tests.run(selection, tally, verbose=verbose),
         "kernel": kernel,
         "system": system,

@@ -38,12 +38,13 @@ class RamBacking final : public vm::Backing {
 
 RamFile::~RamFile() {
   LockGuard guard{data_};
-  ram().discharge(pages_.remove_from(0));
+  ram().discharge(remove_pages_from(0));
 }
 
 void RamFile::set_origin(std::span<const u8> contents) {
   LockGuard guard{data_};
   origin_ = contents;
+  uncounted_ = round_up(contents.size(), page_size) / page_size;
   size_ = contents.size();
 }
 
@@ -57,21 +58,28 @@ u64 RamFile::pages_now() {
   return larger(page_count_, round_up(origin_.size(), page_size) / page_size);
 }
 
+u64 RamFile::remove_pages_from(u64 index) {
+  const u64 counted = pages_.remove_from(larger(index, uncounted_));
+  page_count_ -= counted + pages_.remove_from(index);
+  return counted;
+}
+
 Result<Frame*> RamFile::obtain(u64 index) {
   if (Frame* frame = pages_.find(index)) return frame;
-  TRY(ram().charge_page());
+  const bool counted = index >= uncounted_;
+  if (counted) TRY(ram().charge_page());
   const u64 start = index * page_size;
   const u64 from_origin = start < origin_.size() ? smaller(page_size, origin_.size() - start) : 0;
   const Result<Frame*> made = memory::allocate_page(from_origin == page_size ? memory::Zero::no : memory::Zero::yes);
   if (!made.ok()) {
-    ram().discharge(1);
+    ram().discharge(counted ? 1 : 0);
     return made.error();
   }
   Frame& frame = *made.value();
   if (from_origin > 0) memcpy(memory::contents(frame), origin_.data() + start, from_origin);
   if (const Result<void> put = pages_.insert(index, frame); !put.ok()) {
     memory::release_page(frame);
-    ram().discharge(1);
+    ram().discharge(counted ? 1 : 0);
     return put.error();
   }
   ++page_count_;
@@ -180,8 +188,7 @@ Result<void> RamFile::resize(u64 size) {
   {
     LockGuard guard{data_};
     if (size < size_) {
-      freed = pages_.remove_from(round_up(size, page_size) / page_size);
-      page_count_ -= freed;
+      freed = remove_pages_from(round_up(size, page_size) / page_size);
       if (size < origin_.size()) origin_ = origin_.first(size);
       if (Frame* last = pages_.find(size / page_size); last != nullptr && size % page_size != 0) {
         memset(memory::contents(*last) + size % page_size, 0, page_size - size % page_size);

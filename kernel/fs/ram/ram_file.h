@@ -37,6 +37,10 @@ class RamFile final : public RamNode {
 
   SpinLock data_{Rank::page_cache, "file data"};
   PageIndex pages_ GUARDED_BY(data_);
+  // Pages below this came with the archive: copies of them (programs are mapped from such) do not count against the file
+  // system's limit, or a full one would leave no program that can run.
+  u64 uncounted_ GUARDED_BY(data_) = 0;
+  u64 remove_pages_from(u64 index) REQUIRES(data_);  // answers how many of them were counted
   std::span<const u8> origin_ GUARDED_BY(data_);  // bytes of pages that are not in the index
   u64 size_ GUARDED_BY(data_) = 0;
   u64 page_count_ GUARDED_BY(data_) = 0;

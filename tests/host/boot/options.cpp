@@ -99,6 +99,7 @@ TEST(Options, ArgumentsSplitAndGroup) {
   EXPECT_EQ(split("a bc  d"), (std::vector<std::string>{"a", "bc", "d"}));
   EXPECT_EQ(split(R"(sh -c "echo \"a b\" \\ c" "")"), (std::vector<std::string>{"sh", "-c", R"(echo "a b" \ c)", ""}));
   EXPECT_EQ(split(R"(a"b c"d e\f)"), (std::vector<std::string>{"ab cd", R"(e\f)"}));
+  EXPECT_EQ(split(R"(it\'s say\ \"x\" a\\b)"), (std::vector<std::string>{"it's", R"(say\)", R"("x")", R"(a\b)"}));
   EXPECT_EQ(split("  ").size(), 0u);
 }
 

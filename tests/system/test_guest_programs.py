@@ -1,0 +1,73 @@
+"""Programs from ordinary toolchains that check the system from inside: all of user/tests and fptest, on 1 to 8 cores.
+
+Each passes on Linux as well (`ninja -C build/user check`), so what fails here is ours. One guest for each number of
+cores; after a program that hangs or ends its guest the next one gets a new one.
+"""
+
+import unittest
+
+from lab import guest, paths
+
+SOURCES = paths.ROOT / "user" / "tests"
+NAMES = sorted(source.stem for source in SOURCES.glob("*.c*"))
+
+
+class Programs:
+    """The tests; the classes below say on how many cores."""
+
+    CORES = 0
+    machine: guest.Guest | None = None
+
+    def setUp(self) -> None:
+        if self.machine is not None and self.machine.failed:
+            self.tearDownClass()
+        if self.machine is None:
+            type(self).machine = guest.corral(self.CORES)
+            self.machine.prompt()
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        if cls.machine is not None:
+            cls.machine.__exit__(None, None, None)
+            cls.machine = None
+
+    def check(self, command: str) -> None:
+        answer = self.machine.run(command)
+        self.assertEqual(answer.status, 0, f"{command}:\n{answer.output[-3000:]}")
+
+    def test_fptest(self) -> None:
+        self.check("fptest")
+
+    def test_there_are_programs(self) -> None:
+        self.assertGreaterEqual(len(NAMES), 13)
+
+
+def _declare(name: str) -> None:
+    def test(self: Programs) -> None:
+        self.check(f"/tests/{name}")
+
+    setattr(Programs, f"test_{name}", test)
+
+
+for _name in NAMES:
+    _declare(_name)
+
+
+class OneCore(Programs, unittest.TestCase):
+    CORES = 1
+
+
+class TwoCores(Programs, unittest.TestCase):
+    CORES = 2
+
+
+class FourCores(Programs, unittest.TestCase):
+    CORES = 4
+
+
+class EightCores(Programs, unittest.TestCase):
+    CORES = 8
+
+
+if __name__ == "__main__":
+    unittest.main()
