@@ -4,6 +4,7 @@
 #include "core/core.h"
 #include "device/clock.h"
 #include "device/machine.h"
+#include "fs/proc/load_average.h"
 #include "lib/memory_functions.h"
 #include "memory/heap.h"
 #include "memory/page_allocator.h"
@@ -49,6 +50,11 @@ Result<i64> sys_sysinfo(Call& call) {
     char rest[4];
   } info{};
   const memory::PageStatistics pages = memory::page_statistics();
+  const fs::LoadAverages load = fs::load_averages();
+  constexpr u64 scale = (u64{1} << 16) / fs::LoadAverages::one;  // SI_LOAD_SHIFT
+  info.loads[0] = load.minutes_1 * scale;
+  info.loads[1] = load.minutes_5 * scale;
+  info.loads[2] = load.minutes_15 * scale;
   info.uptime = clock::now().ns / 1'000'000'000;
   info.total_ram = pages.total * page_size;
   info.free_ram = (pages.free_global + pages.free_local) * page_size;
