@@ -22,13 +22,24 @@ i32 child_code(i32 status) {
   return (status & 0x80) != 0 ? 3 : 2;
 }
 
+// Word to the parent. With the table's lock held, so that it finds the signal pending as soon as it finds the zombie, and the
+// zombie as soon as the signal's handler looks for it.
+void tell(Process& parent, const Process& child, int signal) {
+  const i32 status = child.exit_status;
+  const i32 code = child_code(status);
+  const i32 value = code == 1 ? (status >> 8) & 0xff : status & 0x7f;
+  (void)signals::send(parent, {signal, code, child.id().value, 0, static_cast<u64>(value)});
+}
+
+// These act on the receiver at once, which needs the table's lock: they are sent without it.
+bool needs_table(int signal) { return signal == sigkill || signal == sigcont; }
+
 // The last thread is going: children to the first process, a zombie for the parent to find, and word to it.
 void end_process(Process& process) {
   if (process.resources) process.resources->release_all();
   process.set_space({});
-  Ref<Process> told;
+  Ref<Process> told_later;
   i32 signal = 0;
-  bool reaped_at_once = false;
   {
     ProcessTable& table = process_table();
     LockGuard guard{table.lock};
@@ -46,21 +57,19 @@ void end_process(Process& process) {
     process.state = ProcessState::zombie;
     process.borrows_space.store(false, Order::release);
     if (process.parent != nullptr) {
-      told = Ref<Process>::share(*process.parent);
+      Process& parent = *process.parent;
       signal = process.exit_signal;
-      if (signal == sigchld && signals::child_status_unwanted(*told)) {
+      parent.child_changed.wake_all();
+      if (signal == sigchld && signals::child_status_unwanted(parent)) {
         reap(process);
-        reaped_at_once = true;
+      } else if (needs_table(signal)) {
+        told_later = Ref<Process>::share(parent);
+      } else if (signal != 0) {
+        tell(parent, process, signal);
       }
-      told->child_changed.wake_all();
     }
   }
-  if (told && signal != 0 && !reaped_at_once) {
-    const i32 status = process.exit_status;
-    const i32 code = child_code(status);
-    const i32 value = code == 1 ? (status >> 8) & 0xff : status & 0x7f;
-    (void)signals::send(*told, {signal, code, process.id().value, 0, static_cast<u64>(value)});
-  }
+  if (told_later) tell(*told_later, process, signal);
 }
 
 }  // namespace

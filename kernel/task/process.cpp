@@ -183,21 +183,14 @@ void Process::go_on() {
 }
 
 void Process::note_stop(int signal) {
-  Ref<Process> told;
-  {
-    ProcessTable& table = process_table();
-    LockGuard table_guard{table.lock};
-    stop_signal = signal;
-    continued = false;
-    if (parent != nullptr) {
-      parent->child_changed.wake_all();
-      told = Ref<Process>::share(*parent);
-    }
-  }
-  if (told) {
-    constexpr i32 child_stopped = 5;  // CLD_STOPPED
-    (void)signals::send(*told, {sigchld, child_stopped, id_.value, 0, static_cast<u64>(signal)});
-  }
+  constexpr i32 child_stopped = 5;  // CLD_STOPPED
+  ProcessTable& table = process_table();
+  LockGuard table_guard{table.lock};
+  stop_signal = signal;
+  continued = false;
+  if (parent == nullptr) return;
+  parent->child_changed.wake_all();
+  (void)signals::send(*parent, {sigchld, child_stopped, id_.value, 0, static_cast<u64>(signal)});
 }
 
 }  // namespace corral

@@ -427,6 +427,12 @@ void test_sigchld() {
     CHECK_EQ(child_info.si_code, CLD_KILLED);
     CHECK_EQ(child_info.si_status, SIGKILL);
 
+    // Whoever has waited for a child finds its signal there already.
+    for (int i = 1; i <= 20; ++i) {
+        expect_exit(spawn([] { return 3; }), 3);
+        CHECK_EQ(child_signals, 2 + i);
+    }
+
     // Ignored: no zombies; the last wait finds no child.
     action.sa_flags = 0;
     action.sa_handler = SIG_IGN;
