@@ -1,16 +1,17 @@
 """`corral boots`: boots again and again, and counts.
 
 A boot passes when the shell answers and reports every core. By default cores run
-truly in parallel (a new interleaving each time), if wanted beside other load;
-with seeds each boot is another deterministic interleaving, which
-`corral run --seed N` repeats exactly. The guest's last words of every failure
-are kept.
+truly in parallel (a new interleaving each time), if wanted beside other load.
+With seeds each boot is another deterministic interleaving, of a short program
+with several threads or processes; `corral run --seed N` repeats it exactly. The
+guest's last words of every failure are kept.
 """
 
 from __future__ import annotations
 
 import json
 import multiprocessing
+import shlex
 import time
 from argparse import Namespace
 from collections.abc import Iterator
@@ -21,10 +22,20 @@ from pathlib import Path
 from lab import build, guest, packages, paths
 from lab.machine import check_cores
 from lab.options import Parser, numbers, positive, seconds
+from lab.problem import Problem
 from lab.progress import Progress
 
 COUNT_CORES = "grep -c ^processor /proc/cpuinfo"
 PATIENCE_SECONDS = 120.0
+MOST_FAILURES = 10  # of a series; then what is left would tell nothing new
+
+# What seeded boots run: a seed chooses one of each. All of them need only moments.
+PIPES = "for i in 1 2 3 4; do (echo $i | cat | cat) & done; wait"
+DRAWING = "mandelbrot 8 --mode array --size 20x10 --iterations 200"
+PROGRAMS = (DRAWING, PIPES, "/tests/musl_pthreads", DRAWING, PIPES, "/tests/affinitytest", DRAWING, "/tests/pipetest",
+            PIPES, "/tests/forktest", DRAWING, "/tests/futextest")
+ALGORITHMS = ("cfs", "rr")  # fifo never takes a core away: programs that wait in loops would wait for ever
+PLACEMENTS = ("least-loaded", "random", "round-robin")
 
 
 @dataclass(frozen=True)
@@ -43,7 +54,8 @@ def declare(parser: Parser) -> None:
     parser.add_argument("--count", type=positive, default=100, metavar="N", help="boots per number of cores (100)")
     parser.add_argument("--cores", type=numbers, default=[1, 2, 4, 8], metavar="LIST", help="default 1,2,4,8")
     parser.add_argument("--seeds", type=numbers, metavar="LIST",
-                        help="deterministic boots with these seeds, such as 1-1000, instead of --count")
+                        help="deterministic boots with these seeds, such as 1-250, instead of --count")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the record there as well")
     parser.add_argument("--busy", type=positive, metavar="N", help="keep N processes of the host busy meanwhile")
     parser.add_argument("--patience", type=seconds, default=PATIENCE_SECONDS, metavar="S",
                         help=f"a boot that needs longer has failed ({PATIENCE_SECONDS:g})")
@@ -62,18 +74,39 @@ def once(cores: int, patience: float) -> str:
     return ""
 
 
+@dataclass(frozen=True)
+class Seeded:
+    """What a seed runs: all that is chosen by it, besides the interleaving."""
+
+    cores: int
+    seed: int
+    options: str
+    program: list[str]
+
+    def replay(self) -> str:
+        """The command that repeats the run."""
+        return shlex.join(["./corral", "run", "--cores", str(self.cores), "--seed", str(self.seed),
+                           "--append", self.options, "--", *self.program])
+
+
+def seeded(cores: int, seed: int) -> Seeded:
+    options = (f"sched.algorithm={ALGORITHMS[seed // len(PROGRAMS) % len(ALGORITHMS)]} "
+               f"sched.placement={PLACEMENTS[seed % len(PLACEMENTS)]}")
+    return Seeded(cores, seed, options, ["sh", "-c", f"{COUNT_CORES}; {PROGRAMS[seed % len(PROGRAMS)]}"])
+
+
 def once_seeded(cores: int, seed: int, patience: float) -> str:
     """One deterministic boot of a program (typing would depend on the host's time); why it failed, or ""."""
-    program = ["sh", "-c", COUNT_CORES]
-    with guest.corral(cores, program=program, options="quiet", seed=seed, patience=patience) as machine:
+    run = seeded(cores, seed)
+    with guest.corral(cores, program=run.program, options=f"quiet {run.options}", seed=seed, patience=patience) as machine:
         try:
             end = machine.ended()
         except AssertionError as error:
-            return str(error)
+            return f"{run.replay()}\n{error}"
         if end.status != 0:
-            return f"status {end.status} {end.message}\n{machine.said()}"
-        if str(cores) not in machine.text.split():
-            return f"did not report {cores} cores\n{machine.said()}"
+            return f"{run.replay()}\nstatus {end.status} {end.message}\n{machine.said()}"
+        if machine.text.split()[:1] != [str(cores)]:
+            return f"{run.replay()}\ndid not report {cores} cores\n{machine.said()}"
     return ""
 
 
@@ -105,38 +138,63 @@ def execute(values: Namespace, _: list[str]) -> int:
         for cores in values.cores:
             record.append(_series(values, cores))
     name = "boots-seeded" if values.seeds else "boots"
-    file = paths.RESULTS / f"{name}.json"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps({"busy": values.busy or 0, "series": [asdict(series) for series in record]}, indent=1) + "\n", encoding="utf-8")
+    text = json.dumps({"busy": values.busy or 0, "series": [asdict(series) for series in record]}, indent=1) + "\n"
+    for file in (paths.RESULTS / f"{name}.json", values.json):
+        if file is not None:
+            _write(file, text)
+    print(table(record))
+    for series in record:
+        for number in series.failed:
+            if values.seeds:
+                print(f"Again: {seeded(series.cores, number).replay()}")
+            print(f"Its last words: {paths.shown(_kept(series.cores, number))}")
+    print(f"Recorded in {paths.shown(paths.RESULTS / f'{name}.json')}.")
     passed = sum(series.passed for series in record)
     failed = sum(len(series.failed) for series in record)
-    print(f"Recorded in {paths.shown(file)}.")
     print(f"{passed} passed, {failed} failed")
     return 0 if failed == 0 else 1
 
 
+def table(record: list[Series]) -> str:
+    lines = ["cores  boots  passed  failed  seconds each"]
+    for series in record:
+        each = series.seconds / max(1, series.count)
+        lines.append(f"{series.cores:5}  {series.count:5}  {series.passed:6}  {len(series.failed):6}  {each:12.2f}")
+    return "\n".join(lines)
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise Problem(f"{file} cannot be written: {error.strerror}", "give --json another place") from None
+
+
 def _series(values: Namespace, cores: int) -> Series:
     numbered = values.seeds or list(range(1, values.count + 1))
+    passed = 0
     failed: list[int] = []
     begin = time.monotonic()
     progress = Progress(f"{len(numbered)} boots, {cores} core{'s' if cores > 1 else ''}")
-    for done, number in enumerate(numbered):
-        progress.step(f"{done - len(failed)} passed, {len(failed)} failed")
+    for number in numbered:
+        progress.step(f"{passed} passed, {len(failed)} failed")
         if values.seeds:
             reason = once_seeded(cores, number, values.patience)
         else:
             reason = once(cores, values.patience)
         if reason:
             failed.append(number)
-            _keep(cores, number, reason)
-    passed = len(numbered) - len(failed)
+            _write(_kept(cores, number), reason + "\n")
+            if len(failed) == MOST_FAILURES:
+                break
+        else:
+            passed += 1
     progress.done(f"{passed} passed, {len(failed)} failed")
     kind = "seeds" if values.seeds else "boots"
-    return Series(cores, kind, len(numbered), passed, failed, round(time.monotonic() - begin, 1))
+    return Series(cores, kind, passed + len(failed), passed, failed, round(time.monotonic() - begin, 1))
 
 
-def _keep(cores: int, number: int, reason: str) -> Path:
-    file = paths.BUILD / "boots" / f"failed-{cores}-cores-{number}.txt"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(reason + "\n", encoding="utf-8")
-    return file
+def _kept(cores: int, number: int) -> Path:
+    """Where the guest's last words of a failed boot are."""
+    return paths.BUILD / "boots" / f"failed-{cores}-cores-{number}.txt"
