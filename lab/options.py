@@ -107,8 +107,8 @@ def seed(text: str) -> int:
         value = int(text, 0)
     except ValueError:
         value = -1
-    if not 0 <= value < 2**32:
-        raise argparse.ArgumentTypeError(f"`{text}` is no seed (0 to {2**32 - 1})")
+    if not 1 <= value < 2**32:  # the kernel takes 0 for "none"
+        raise argparse.ArgumentTypeError(f"`{text}` is no seed (1 to {2**32 - 1})")
     return value
 
 
