@@ -146,6 +146,7 @@ void kernel_main(BootInfo& info) {
   must(fs::initialise({archive, info.initramfs_size}, info.command_line), "the file systems cannot be started");
   fs::start_terminal();
   machine::set_farewell(fs::flush_terminal);
+  if (options.provoke) fs::allow_provocations();
   if (options.memory_fail != 0) memory::fail_allocation(options.memory_fail, options.memory_fail_every);
   must(boot::start_first_process(options), "no memory for the first process");
   arch::restart_on_core_stack(run_this_core);

@@ -121,23 +121,21 @@ int FileTable::next_used(int from) {
 Result<Ref<FileTable>> FileTable::duplicate() {
   Ref<FileTable> copy = Ref<FileTable>::adopt(TRY(memory::make<FileTable>()));
   // The copy is not known to anyone yet: its fields need no lock, and two locks of one rank are never held.
-  [&]() NO_THREAD_SAFETY_ANALYSIS {
+  const bool copied = [&]() NO_THREAD_SAFETY_ANALYSIS {
     LockGuard guard{lock_};
     u32 used = 0;
     for (u32 i = 0; i < capacity_; ++i) {
       if (slots_[i].file != nullptr) used = i + 1;
     }
-    if (!copy->grow(used).ok()) {
-      copy = {};
-      return;
-    }
+    if (!copy->grow(used).ok()) return false;  // the empty copy goes after the lock: its end takes its own
     for (u32 i = 0; i < used; ++i) {
       copy->slots_[i] = slots_[i];
       if (slots_[i].file != nullptr) slots_[i].file->retain();
     }
     copy->lowest_free_ = lowest_free_;
+    return true;
   }();
-  if (!copy) return Errno::enomem;
+  if (!copied) return Errno::enomem;
   return copy;
 }
 

@@ -82,6 +82,10 @@ Result<void> initialise(std::span<const u8> archive, std::string_view command_li
   return {};
 }
 
+void allow_provocations() {
+  proc::allow_provocations();
+}
+
 void start_terminal() {
   for (u32 i = 0;; ++i) {
     auto* console = devices().find<ConsoleDevice>(i);

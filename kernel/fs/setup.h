@@ -20,6 +20,9 @@ namespace corral::fs {
 // reported in the log with the offset of the damage and the mend; what was read before it is there. enomem, einval.
 Result<void> initialise(std::span<const u8> archive, std::string_view command_line);
 
+// Lets programs make the kernel fail on purpose through /proc/provoke. Boot context.
+void allow_provocations();
+
 // Connects the terminal with every console device that is registered: their input is read from now on.
 void start_terminal();
 // Writes what the terminal still holds, by polling: before the machine is switched off or a panic is shown.

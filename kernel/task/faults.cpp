@@ -87,7 +87,7 @@ Step prepare_fault_step(Thread& thread, const arch::TrapFrame& frame) {
 }
 
 void kernel_fault(arch::TrapFrame& frame) {
-  char text[160];
+  char text[160] = {};
   if (frame.vector == page_fault) {
     const arch::PageFault fault = arch::page_fault_of(frame);
     if (arch::is_stack_guard(fault.address)) {

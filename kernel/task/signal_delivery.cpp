@@ -2,7 +2,6 @@
 // Thread context, part of a step: everything that may wait comes before anything is changed.
 #include "arch/signal_frame.h"
 #include "core/core.h"
-#include "memory/heap.h"
 #include "task/executive.h"
 #include "task/process.h"
 #include "task/signals.h"
@@ -77,14 +76,9 @@ Result<void> run_handler(Thread& thread, int signal, const SignalAction& action)
 
   Executive& executive = *this_core().executive;
   executive.save_floating_point(thread);
-  auto* buffer = static_cast<u8*>(memory::allocate(image_size));
-  if (buffer == nullptr) return Errno::enomem;
-  thread.fp.export_image(buffer);
+  TRY(vm::copy_out(*thread.space, thread.caller, place.floating_point, thread.fp.image(), image_size));
   thread.fp.reset();  // the handler starts with a clean state
   executive.reload_floating_point(thread);
-  Result<void> image_out = vm::copy_out(*thread.space, thread.caller, place.floating_point, buffer, image_size);
-  memory::release(buffer);
-  TRY(std::move(image_out));
 
   arch::SignalFrame frame{};
   frame.return_address = action.restorer;

@@ -18,7 +18,6 @@ namespace corral::tests {
 
 namespace {
 
-constexpr size_t image_room = 4096;  // more than any processor's state with AVX-512
 
 void give_back(void*, PhysicalAddress table) { memory::release_page(memory::frame_of(table)); }
 
@@ -37,11 +36,6 @@ class AnyTable {
 
  private:
   Result<arch::PageTable> made_;
-};
-
-struct ImageBuffer {
-  u8* bytes = static_cast<u8*>(memory::allocate(image_room));
-  ~ImageBuffer() { memory::release(bytes); }
 };
 
 constinit u32 some_data = 1;
@@ -109,21 +103,17 @@ KERNEL_TEST(processor_functions_have_names) {
 
 KERNEL_TEST(processor_floating_point_images_are_checked) {
   arch::FpState state;
-  ImageBuffer image;
-  const size_t size = arch::FpState::image_size();
-  KERNEL_EXPECT(size >= 512 && size <= image_room && image.bytes != nullptr && state.allocate().ok());
-  state.export_image(image.bytes);
-  KERNEL_EXPECT(image.bytes[0] == 0x7f && image.bytes[1] == 0x03);    // control word
-  KERNEL_EXPECT(image.bytes[24] == 0x80 && image.bytes[25] == 0x1f);  // MXCSR
-  KERNEL_EXPECT(state.import_image(image.bytes).ok());
-  image.bytes[27] = 0x80;  // a bit of MXCSR that no processor has
-  KERNEL_EXPECT(state.import_image(image.bytes).error() == Errno::einval);
-  image.bytes[27] = 0;
+  KERNEL_EXPECT(arch::FpState::image_size() >= 512 && state.allocate().ok());
+  KERNEL_EXPECT(state.image()[0] == 0x7f && state.image()[1] == 0x03);    // control word
+  KERNEL_EXPECT(state.image()[24] == 0x80 && state.image()[25] == 0x1f);  // MXCSR
+  KERNEL_EXPECT(state.accept_image().ok());
+  state.image()[27] = 0x80;  // a bit of MXCSR that no processor has
+  KERNEL_EXPECT(state.accept_image().error() == Errno::einval);
+  KERNEL_EXPECT(state.image()[27] == 0);  // initial again
   if (arch::features().xsave) {
     for (size_t at : {size_t{519}, size_t{520}, size_t{575}}) {  // an unknown component, compacted form, reserved
-      image.bytes[at] = 0x40;
-      KERNEL_EXPECT(state.import_image(image.bytes).error() == Errno::einval);
-      image.bytes[at] = 0;
+      state.image()[at] = 0x40;
+      KERNEL_EXPECT(state.accept_image().error() == Errno::einval);
     }
   }
   KERNEL_PASSED;

@@ -4,7 +4,6 @@
 #include "arch/signal_frame.h"
 #include "core/core.h"
 #include "device/clock.h"
-#include "memory/heap.h"
 #include "task/executive.h"
 #include "task/process_table.h"
 
@@ -162,18 +161,17 @@ Result<i64> sys_rt_sigreturn(Call& call) {
   const auto& context = frame.user_context;
   if (context.context.floating_point != 0) {
     const size_t size = arch::FpState::image_size();
-    auto* image = static_cast<u8*>(memory::allocate(size));
-    if (image == nullptr) return Errno::enomem;
-    Result<void> in = vm::copy_in(call.space, thread.caller, image, {context.context.floating_point}, size);
+    const VirtualAddress image_at{context.context.floating_point};
+    Result<void> in = vm::prepare(call.space, thread.caller, image_at, size, vm::Access::read);
+    if (!in && in.error() == Errno::blocked) return Errno::blocked;
     if (in) {
       Executive& executive = *this_core().executive;
       executive.save_floating_point(thread);
-      in = Result<void>{thread.fp.import_image(image)};
+      (void)vm::copy_in(call.space, thread.caller, thread.fp.image(), image_at, size);
+      in = Result<void>{thread.fp.accept_image()};
       executive.reload_floating_point(thread);
     }
-    memory::release(image);
     if (!in) {
-      if (in.error() == Errno::blocked) return Errno::blocked;
       signals::force(thread, {sigsegv, 0x80, 0, 0, 0});
       return 0;
     }

@@ -77,21 +77,24 @@ void FpState::restore() {
   }
 }
 
-void FpState::export_image(u8* to) const { memcpy(to, area_, image_size()); }
+u8* FpState::image() {
+  mxcsr_mask_ = read_at<u32>(area_, offset_mxcsr_mask);  // as the last save left it; 0 before any
+  return area_;
+}
 
-Result<void> FpState::import_image(const u8* from) {
+Result<void> FpState::accept_image() {
+  const u32 mask = mxcsr_mask_ == 0 ? default_mxcsr_mask : mxcsr_mask_;
   // What the processor would refuse: set bits of MXCSR that it does not have, and a header that names components
   // which are off or a compacted form.
-  u32 mask = read_at<u32>(area_, offset_mxcsr_mask);  // as the last save left it; 0 before any
-  if (mask == 0) mask = default_mxcsr_mask;
-  if ((read_at<u32>(from, offset_mxcsr) & ~mask) != 0) return Errno::einval;
+  bool good = (read_at<u32>(area_, offset_mxcsr) & ~mask) == 0;
   if (features().xsave) {
-    if ((read_at<u64>(from, offset_components) & ~features().xsave_components) != 0) return Errno::einval;
-    for (size_t at = offset_header_rest; at < end_of_header; ++at) {
-      if (from[at] != 0) return Errno::einval;
-    }
+    good &= (read_at<u64>(area_, offset_components) & ~features().xsave_components) == 0;
+    for (size_t at = offset_header_rest; at < end_of_header; ++at) good &= area_[at] == 0;
   }
-  memcpy(area_, from, image_size());
+  if (!good) {
+    reset();
+    return Errno::einval;
+  }
   write_at(area_, offset_mxcsr_mask, mask);
   return {};
 }

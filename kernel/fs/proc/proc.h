@@ -23,6 +23,10 @@ Result<void> interrupts(TextBuffer& to, const Subject& subject);
 Result<void> devices_tree(TextBuffer& to, const Subject& subject);
 Result<void> mailboxes(TextBuffer& to, const Subject& subject);
 Result<void> locks(TextBuffer& to, const Subject& subject);
+// provoke.cpp
+void allow_provocations();  // boot context
+Result<void> list_provocations(TextBuffer& to, const Subject& subject);
+Result<void> provoke(std::string_view text, const Subject& subject);
 // memory.cpp
 Result<void> meminfo(TextBuffer& to, const Subject& subject);
 Result<void> heap(TextBuffer& to, const Subject& subject);

@@ -1,0 +1,97 @@
+// /proc/provoke: makes the kernel fail on purpose, so that its ways of failing are tested and can be shown to students. Writing
+// one of the words below does it; refused (eperm) unless the kernel was booted with the option `provoke`.
+// Context: the writer's step.
+#include "arch/page_table.h"
+#include "fs/proc/proc.h"
+#include "lib/format.h"
+#include "memory/page_allocator.h"
+#include "trace/panic.h"
+
+namespace corral::fs::proc {
+
+namespace {
+
+constinit bool allowed = false;
+
+// Frames that the compiler may not merge, each with something on the stack, until the guard page stops them.
+[[gnu::noinline]] u64 overflow_stack(u64 depth) {  // NOLINT(misc-no-recursion): that is the point
+  volatile u8 room[1024];
+  room[depth % sizeof room] = static_cast<u8>(depth);
+  if (depth == ~u64{0}) return 0;
+  return overflow_stack(depth + 1) + room[0];
+}
+
+void read_null() {
+  u64 value;
+  asm volatile("movq 0, %0" : "=r"(value));
+}
+
+void write_text() {
+  *reinterpret_cast<volatile u8*>(reinterpret_cast<u64>(&write_text)) = 0;
+}
+
+void execute_data() {
+  alignas(16) static u8 instruction[] = {0xc3};  // a return
+  reinterpret_cast<void (*)()>(reinterpret_cast<u64>(instruction))();
+}
+
+// A mapped user page: only SMAP can be in the way.
+void read_user() {
+  u64 value;
+  asm volatile("movq (%1), %0" : "=r"(value) : "r"(u64{0x40'0000}));
+}
+
+void take_locks_in_the_wrong_order() {
+  static constinit SpinLock inner{Rank::log, "provoked, inner"};
+  static constinit SpinLock outer{Rank::files, "provoked, outer"};
+  LockGuard first{inner};
+  LockGuard second{outer};
+}
+
+struct Provocation {
+  std::string_view name;
+  void (*act)();
+};
+
+constexpr Provocation provocations[] = {
+    {"panic", [] { panic("provoked"); }},
+    {"null", read_null},
+    {"stack", [] { (void)overflow_stack(0); }},
+    {"write-text", write_text},
+    {"execute-data", execute_data},
+    {"read-user", read_user},
+    {"lock-order", take_locks_in_the_wrong_order},
+};
+constexpr std::string_view fail_allocation = "fail-allocation ";
+
+}  // namespace
+
+void allow_provocations() {
+  allowed = true;
+}
+
+Result<void> list_provocations(TextBuffer& to, const Subject&) {
+  for (const Provocation& p : provocations) to.print("{}\n", p.name);
+  to.print("{}N\n", fail_allocation);
+  return {};
+}
+
+Result<void> provoke(std::string_view text, const Subject&) {
+  if (!allowed) return Errno::eperm;
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
+  if (text.starts_with(fail_allocation)) {
+    text.remove_prefix(fail_allocation.size());
+    u64 nth = 0;
+    if (!parse_number(text, nth)) return Errno::einval;
+    memory::fail_allocation(nth, 0);
+    return {};
+  }
+  for (const Provocation& p : provocations) {
+    if (p.name != text) continue;
+    p.act();
+    return {};
+  }
+  return Errno::einval;
+}
+
+}  // namespace corral::fs::proc
