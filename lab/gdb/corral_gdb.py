@@ -41,9 +41,13 @@ def entity_type() -> gdb.Type:
 
 def cores() -> Iterator[gdb.Value]:
     table = gdb.parse_and_eval(CORE_TABLE)
-    if int(gdb.parse_and_eval(CORE_COUNT)["value_"]) == 0:
+    try:
+        count = int(gdb.parse_and_eval(CORE_COUNT)["value_"])
+    except gdb.MemoryError as error:  # still in the firmware: the kernel's addresses do not exist
+        raise gdb.GdbError("the kernel has not started yet: `continue`, and Ctrl-C to look again") from error
+    if count == 0:
         raise gdb.GdbError("no core has been detected yet: let the kernel run on")
-    for index in range(int(gdb.parse_and_eval(CORE_COUNT)["value_"])):
+    for index in range(count):
         yield table[index].dereference()
 
 

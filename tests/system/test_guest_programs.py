@@ -6,30 +6,15 @@ cores; after a program that hangs or ends its guest the next one gets a new one.
 
 import unittest
 
-from lab import guest, paths
+from lab import paths
+from lab.testing.shared_guest import SharedGuest
 
 SOURCES = paths.ROOT / "user" / "tests"
 NAMES = sorted(source.stem for source in SOURCES.glob("*.c*"))
 
 
-class Programs:
+class Programs(SharedGuest):
     """The tests; the classes below say on how many cores."""
-
-    CORES = 0
-    machine: guest.Guest | None = None
-
-    def setUp(self) -> None:
-        if self.machine is not None and self.machine.failed:
-            self.tearDownClass()
-        if self.machine is None:
-            type(self).machine = guest.corral(self.CORES)
-            self.machine.prompt()
-
-    @classmethod
-    def tearDownClass(cls) -> None:
-        if cls.machine is not None:
-            cls.machine.__exit__(None, None, None)
-            cls.machine = None
 
     def check(self, command: str) -> None:
         answer = self.machine.run(command)

@@ -4,26 +4,11 @@ import re
 import unittest
 
 from lab import guest
+from lab.testing.shared_guest import SharedGuest
 
 
-class Shell(unittest.TestCase):
+class Shell(SharedGuest, unittest.TestCase):
     CORES = 4
-
-    machine: guest.Guest | None = None
-
-    def setUp(self) -> None:
-        """The common guest; a new one after a test that hung it."""
-        if self.machine is not None and self.machine.failed:
-            self.tearDownClass()
-        if self.machine is None:
-            type(self).machine = guest.corral(self.CORES)
-            self.machine.prompt()
-
-    @classmethod
-    def tearDownClass(cls) -> None:
-        if cls.machine is not None:
-            cls.machine.__exit__(None, None, None)
-            cls.machine = None
 
     def check(self, command: str, output: str, status: int = 0) -> None:
         self.assertEqual(self.machine.run(command), guest.Answer(output, status))

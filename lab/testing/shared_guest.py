@@ -1,0 +1,25 @@
+"""One guest for many tests: booted by the first, replaced after a test that hung or ended it."""
+
+from __future__ import annotations
+
+from lab import guest
+
+
+class SharedGuest:
+    """Mix into a unittest.TestCase that sets CORES."""
+
+    CORES = 4
+    machine: guest.Guest | None = None
+
+    def setUp(self) -> None:
+        if self.machine is not None and self.machine.failed:
+            self.tearDownClass()
+        if self.machine is None:
+            type(self).machine = guest.corral(self.CORES)
+            self.machine.prompt()
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        if cls.machine is not None:
+            cls.machine.__exit__(None, None, None)
+            cls.machine = None
