@@ -154,8 +154,10 @@ Result<Frame*> allocate_page(Zero zero) {
 }
 
 void release_page(Frame& frame) {
+  // Looked at while the reference is still held: without it, another core may free the page at once.
+  KERNEL_ASSERT(frame.state() == FrameState::used && frame.order == 0);
   const u32 before = frame.references.fetch_sub(1, Order::acq_rel);
-  KERNEL_ASSERT(before != 0 && frame.state() == FrameState::used && frame.order == 0);
+  KERNEL_ASSERT(before != 0);
   if (before != 1) return;
   KERNEL_ASSERT(!frame.link.linked());
   PageList& list = own_list();
