@@ -16,11 +16,12 @@ enum MapFlag : u64 {
   map_shared = 1, map_private = 2, map_shared_validate = 3, map_type = 0xf,
   map_fixed = 0x10, map_anonymous = 0x20, map_32bit = 0x40, map_growsdown = 0x100, map_denywrite = 0x800,
   map_executable = 0x1000, map_locked = 0x2000, map_noreserve = 0x4000, map_populate = 0x8000, map_nonblock = 0x10000,
-  map_stack = 0x20000, map_hugetlb = 0x40000, map_fixed_noreplace = 0x100000,
+  map_stack = 0x20000, map_hugetlb = 0x40000, map_fixed_noreplace = 0x100000, map_uninitialized = 0x4000000,
 };
 constexpr u64 known_map_flags = map_type | map_fixed | map_anonymous | map_32bit | map_growsdown | map_denywrite |
                                 map_executable | map_locked | map_noreserve | map_populate | map_nonblock | map_stack |
-                                map_hugetlb;
+                                map_hugetlb | map_uninitialized;
+constexpr u64 largest_file_size = ~u64{0} >> 1;
 constexpr u64 end_of_32bit_mappings = 0x8000'0000;
 
 vm::Protection protection_of(u64 bits) {
@@ -81,12 +82,14 @@ Result<i64> sys_mmap(Call& call) {
   if ((flags & map_32bit) != 0) request.limit = VirtualAddress{end_of_32bit_mappings};
   if (anonymous && (flags & map_hugetlb) != 0) return Errno::enomem;  // there are no huge pages
   TRY(vm::AddressSpace::check_place(request));
-  if (offset + round_up(request.length, page_size) < offset) return Errno::eoverflow;
   if (anonymous) {
     const u64 type = flags & map_type;
     if (type != map_shared && type != map_private) return Errno::einval;
     request.shared = type == map_shared;
   } else {
+    if (offset > largest_file_size || round_up(request.length, page_size) > largest_file_size - offset) {
+      return Errno::eoverflow;
+    }
     TRY(describe_file(request, *file, flags));
     request.first_page = offset / page_size;
   }
@@ -148,7 +151,7 @@ Result<void> touch(Call& call, VirtualAddress start, VirtualAddress end, vm::Acc
     if (best && !touched.ok() && touched.error() == Errno::eacces) {
       touched = call.space.handle_fault(call.thread.caller, page, vm::Access::read);
     }
-    if (!touched.ok()) return touched.error() == Errno::eio || touched.error() == Errno::eacces ? Errno::efault : touched.error();
+    if (!touched.ok()) return touched.error() == Errno::eio ? Errno::efault : touched.error();
     reached = page + page_size - start;
   }
   return {};
@@ -182,7 +185,8 @@ Result<i64> sys_madvise(Call& call) {
   if (!call.space.covers(start, start + rounded)) return Errno::enomem;
   if (advice == populate_read || advice == populate_write) {
     const auto access = advice == populate_write ? vm::Access::write : vm::Access::read;
-    return as_result(touch(call, start, start + rounded, access, false));
+    const Errno touched = touch(call, start, start + rounded, access, false).error();
+    return as_result(Result<void>{touched == Errno::eacces ? Errno::einval : touched});
   }
   return i64{0};
 }
