@@ -1,6 +1,7 @@
 // See kernel_test.h.
 #include "tests/kernel/kernel_test.h"
 
+#include "device/clock.h"
 #include "lib/format.h"
 #include "platform/pc/debug_port.h"
 #include "trace/log.h"
@@ -13,6 +14,9 @@ extern const corral::tests::KernelTest* const __stop_corral_tests[];
 namespace corral::tests {
 
 bool run_kernel_tests(std::string_view selection) {
+  // The other cores may still be on their way out of the boot, letting go of what they held there; tests count pages and
+  // objects.
+  clock::spin(milliseconds(100));
   u32 ran = 0;
   u32 failed = 0;
   for (const KernelTest* const* entry = __start_corral_tests; entry != __stop_corral_tests; ++entry) {
