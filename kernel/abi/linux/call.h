@@ -54,7 +54,5 @@ struct Entry {
 [[nodiscard]] std::span<const Entry> futex_calls();
 [[nodiscard]] std::span<const Entry> scheduling_calls();
 [[nodiscard]] std::span<const Entry> system_calls();
-[[nodiscard]] std::span<const Entry> file_calls();       // descriptors: read, write, dup, ioctl, poll …
-[[nodiscard]] std::span<const Entry> path_calls();       // names: open, stat, mkdir, unlink …
 
 }  // namespace corral::abi

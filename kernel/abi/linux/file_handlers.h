@@ -8,7 +8,7 @@
 
 namespace corral::abi {
 
-// The lists that file_calls.cpp and path_calls.cpp put together.
+// The lists of calls on descriptors and on names of files, for table.cpp.
 [[nodiscard]] std::span<const Entry> transfer_calls();    // read, write and their relatives
 [[nodiscard]] std::span<const Entry> descriptor_calls();  // dup, fcntl, ioctl, lseek …
 [[nodiscard]] std::span<const Entry> poll_calls();

@@ -3,6 +3,7 @@
 #include "abi/linux/table.h"
 
 #include "abi/corral/calls.h"
+#include "abi/linux/file_handlers.h"
 #include "lib/atomic.h"
 #include "task/executive.h"
 #include "trace/log.h"
@@ -67,8 +68,14 @@ void initialise_system_calls() {
   add(futex_calls());
   add(scheduling_calls());
   add(system_calls());
-  add(file_calls());
-  add(path_calls());
+  add(transfer_calls());
+  add(descriptor_calls());
+  add(poll_calls());
+  add(open_calls());
+  add(name_calls());
+  add(stat_calls());
+  add(change_calls());
+  add(mount_calls());
   set_system_call_step(run_system_call);
 }
 
