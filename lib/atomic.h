@@ -37,8 +37,7 @@ class Atomic {
   }
   // On failure `expected` holds what was found.
   [[nodiscard]] bool compare_exchange(T& expected, T desired, Order success, Order failure) {
-    return __atomic_compare_exchange(&value_, &expected, &desired, false, static_cast<int>(success),
-                                     static_cast<int>(failure));
+    return __atomic_compare_exchange(&value_, &expected, &desired, false, static_cast<int>(success), static_cast<int>(failure));
   }
   T fetch_add(T operand, Order order) { return __atomic_fetch_add(&value_, operand, static_cast<int>(order)); }
   T fetch_sub(T operand, Order order) { return __atomic_fetch_sub(&value_, operand, static_cast<int>(order)); }

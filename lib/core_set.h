@@ -83,9 +83,7 @@ class AtomicCoreSet {
  public:
   void add(CoreId core, Order order) { word(core).fetch_or(bit(core), order); }
   void remove(CoreId core, Order order) { word(core).fetch_and(~bit(core), order); }
-  [[nodiscard]] bool contains(CoreId core, Order order) const {
-    return (words_[core.value / 64].load(order) & bit(core)) != 0;
-  }
+  [[nodiscard]] bool contains(CoreId core, Order order) const { return (words_[core.value / 64].load(order) & bit(core)) != 0; }
   // Word by word: a reader at the same moment may see some words old and some new.
   void assign(const CoreSet& set, Order order) {
     for (u32 i = 0; i < CoreSet::words; ++i) words_[i].store(set.word(i), order);

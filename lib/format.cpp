@@ -83,12 +83,8 @@ void put_number(Writer& out, const Specification& s, u64 value, std::string_view
 void put_argument(Writer& out, const Specification& s, const FormatArgument& argument) {
   using Kind = FormatArgument::Kind;
   switch (argument.kind) {
-    case Kind::text:
-      put_padded(out, s, {}, argument.text, false);
-      return;
-    case Kind::boolean:
-      put_padded(out, s, {}, argument.number != 0 ? "true" : "false", false);
-      return;
+    case Kind::text: put_padded(out, s, {}, argument.text, false); return;
+    case Kind::boolean: put_padded(out, s, {}, argument.number != 0 ? "true" : "false", false); return;
     case Kind::character: {
       const char c = static_cast<char>(argument.number);
       put_padded(out, s, {}, {&c, 1}, false);
@@ -100,16 +96,13 @@ void put_argument(Writer& out, const Specification& s, const FormatArgument& arg
         return;
       }
       [[fallthrough]];
-    case Kind::unsigned_number:
-      put_number(out, s, argument.number, s.prefix ? "0x" : "");
-      return;
+    case Kind::unsigned_number: put_number(out, s, argument.number, s.prefix ? "0x" : ""); return;
   }
 }
 
 }  // namespace
 
-std::string_view format_arguments(std::span<char> to, std::string_view format,
-                                  std::span<const FormatArgument> arguments) {
+std::string_view format_arguments(std::span<char> to, std::string_view format, std::span<const FormatArgument> arguments) {
   Writer out{to};
   size_t next = 0;
   for (size_t i = 0; i < format.size(); ++i) {

@@ -31,7 +31,8 @@ class [[nodiscard]] Result {
   [[nodiscard]] bool ok() const { return ok_; }
   explicit operator bool() const { return ok_; }
   [[nodiscard]] Errno error() const {  // only when !ok(), else a trap
-    if (ok_) [[unlikely]] __builtin_trap();
+    if (ok_) [[unlikely]]
+      __builtin_trap();
     return storage_.error;
   }
   [[nodiscard]] T& value() {  // only when ok(), else a trap
@@ -49,7 +50,8 @@ class [[nodiscard]] Result {
 
  private:
   void must_be_ok() const {
-    if (!ok_) [[unlikely]] __builtin_trap();
+    if (!ok_) [[unlikely]]
+      __builtin_trap();
   }
   union Storage {
     Storage() {}
@@ -78,12 +80,12 @@ class [[nodiscard]] Result<void> {
 #define TRY(expression) CORRAL_TRY(expression, CORRAL_TRY_NAME(__COUNTER__))
 #define CORRAL_TRY_NAME(number) CORRAL_TRY_JOIN(number)
 #define CORRAL_TRY_JOIN(number) try_result_##number  // numbered, so that one TRY may stand inside another
-#define CORRAL_TRY(expression, name)     \
-  __extension__({                        \
-    auto name = (expression);            \
-    if (!name.ok()) [[unlikely]]         \
-      return name.error();               \
-    name.take();                         \
+#define CORRAL_TRY(expression, name) \
+  __extension__({                    \
+    auto name = (expression);        \
+    if (!name.ok()) [[unlikely]]     \
+      return name.error();           \
+    name.take();                     \
   })
 
 }  // namespace corral

@@ -20,8 +20,12 @@ using std::size_t;
 inline constexpr u64 page_shift = 12;
 inline constexpr u64 page_size = u64{1} << page_shift;
 
-constexpr u64 round_down(u64 value, u64 alignment) { return value & ~(alignment - 1); }
-constexpr u64 round_up(u64 value, u64 alignment) { return (value + alignment - 1) & ~(alignment - 1); }
+constexpr u64 round_down(u64 value, u64 alignment) {
+  return value & ~(alignment - 1);
+}
+constexpr u64 round_up(u64 value, u64 alignment) {
+  return (value + alignment - 1) & ~(alignment - 1);
+}
 
 // Index of a core in Corral's own numbering, dense from 0 (the bootstrap core). Not the APIC id.
 struct CoreId {
@@ -60,10 +64,18 @@ struct Duration {
   constexpr Duration operator+(Duration other) const { return {ns + other.ns}; }
   constexpr Duration operator-(Duration other) const { return {ns - other.ns}; }
 };
-constexpr Duration nanoseconds(i64 n) { return {n}; }
-constexpr Duration microseconds(i64 n) { return {n * 1'000}; }
-constexpr Duration milliseconds(i64 n) { return {n * 1'000'000}; }
-constexpr Duration seconds(i64 n) { return {n * 1'000'000'000}; }
+constexpr Duration nanoseconds(i64 n) {
+  return {n};
+}
+constexpr Duration microseconds(i64 n) {
+  return {n * 1'000};
+}
+constexpr Duration milliseconds(i64 n) {
+  return {n * 1'000'000};
+}
+constexpr Duration seconds(i64 n) {
+  return {n * 1'000'000'000};
+}
 
 // Nanoseconds since boot on the machine's one clock.
 struct Instant {

@@ -30,7 +30,9 @@ void serial_write(char c) {
   arch::port_write8(serial, static_cast<u8>(c));
 }
 
-volatile u16& cell(u32 x, u32 y) { return arch::direct<volatile u16>(screen)[y * columns + x]; }
+volatile u16& cell(u32 x, u32 y) {
+  return arch::direct<volatile u16>(screen)[y * columns + x];
+}
 
 void new_line() {
   column = 0;
@@ -75,7 +77,9 @@ void write(std::string_view text) {
   }
 }
 
-void retire() { log::remove_sink(write); }
+void retire() {
+  log::remove_sink(write);
+}
 
 void stop(std::string_view reason) {
   for (std::string_view part : {std::string_view{"corral: panic "}, reason, std::string_view{"\n"}}) {

@@ -81,8 +81,7 @@ void connect_interrupts() {
   set_panic_hooks({.halt_others = [] { interrupts::local_controller().send_halt_to_others(); },
                    .verdict = [](std::string_view text) { platform::write_debug_port(text); },
                    .power_off = [] { platform::power_off(125); }});
-  machine::set_operations({.power_off = [](i32 status) { platform::power_off(status); },
-                           .reboot = [] { platform::reboot(); }});
+  machine::set_operations({.power_off = [](i32 status) { platform::power_off(status); }, .reboot = [] { platform::reboot(); }});
 }
 
 // The scheduler and executive of a core: the last thing before it may run threads.

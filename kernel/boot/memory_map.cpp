@@ -9,7 +9,9 @@ constexpr u64 address_limit = u64{1} << 52;  // no x86-64 processor has more phy
 constexpr u64 four_gib = u64{4} << 30;
 constexpr u64 largest_table_range = u64{64} << 20;
 
-u64 end_of(const MemoryRange& range) { return range.base.value + range.size; }
+u64 end_of(const MemoryRange& range) {
+  return range.base.value + range.size;
+}
 
 void sort(BootInfo& info) {
   for (u32 i = 1; i < info.range_count; ++i) {
@@ -97,8 +99,8 @@ void mark_table_ranges(BootInfo& info) {
   for (u32 i = 0; i < info.range_count; ++i) {
     MemoryRange& range = info.ranges[i];
     if (range.usable || range.base.value >= four_gib || range.size > largest_table_range) continue;
-    bool touches = i > 0 && end_of(info.ranges[i - 1]) == range.base.value &&
-                   (info.ranges[i - 1].usable || info.ranges[i - 1].tables);
+    bool touches =
+        i > 0 && end_of(info.ranges[i - 1]) == range.base.value && (info.ranges[i - 1].usable || info.ranges[i - 1].tables);
     if (range.base.value < memory_end || touches) range.tables = true;
   }
 }
@@ -113,8 +115,7 @@ u64 usable_bytes(const BootInfo& info) {
 
 bool is_usable(const BootInfo& info, u64 base, u64 size) {
   for (const MemoryRange& range : info.memory()) {
-    if (range.usable && base >= range.base.value && size <= range.size &&
-        base - range.base.value <= range.size - size) {
+    if (range.usable && base >= range.base.value && size <= range.size && base - range.base.value <= range.size - size) {
       return true;
     }
   }

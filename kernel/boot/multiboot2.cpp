@@ -83,9 +83,7 @@ std::string_view read_multiboot2(u64 address, BootInfo& info) {
     const u32 body = tag.size - static_cast<u32>(sizeof(Tag));
     const char* text = reinterpret_cast<const char*>(at + sizeof(Tag));
     switch (tag.type) {
-      case tag_command_line:
-        set_command_line(info, text_at(address + offset + sizeof(Tag), body));
-        break;
+      case tag_command_line: set_command_line(info, text_at(address + offset + sizeof(Tag), body)); break;
       case tag_module: {
         if (tag.size < sizeof(ModuleTag)) return "Multiboot2: a module's tag is too short";
         const ModuleTag& module = *reinterpret_cast<const ModuleTag*>(at);

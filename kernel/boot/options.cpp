@@ -13,8 +13,7 @@ using O = Options;
 constexpr OptionDescription flag(std::string_view name, bool O::* field, std::string_view description) {
   return {name, OptionKind::flag, field, nullptr, nullptr, 0, 0, "", description};
 }
-constexpr OptionDescription number(std::string_view name, u64 O::* field, u64 low, u64 high,
-                                   std::string_view description) {
+constexpr OptionDescription number(std::string_view name, u64 O::* field, u64 low, u64 high, std::string_view description) {
   return {name, OptionKind::number, nullptr, field, nullptr, low, high, "", description};
 }
 constexpr OptionDescription choice(std::string_view name, std::string_view O::* field, std::string_view choices,
@@ -38,8 +37,7 @@ constexpr OptionDescription table[] = {
     choice("clock", &O::clock, "auto|tsc|hpet|pm|pit", "source of the machine's time"),
     choice("x2apic", &O::x2apic, "auto|on|off", "use of the local interrupt controller's x2APIC mode"),
     choice("panic", &O::panic, "halt|off", "after a panic: stop with the message shown, or power off"),
-    number("interleave.seed", &O::interleave_seed, 0, any_number,
-           "seed of the artificial interleaving points; 0: none"),
+    number("interleave.seed", &O::interleave_seed, 0, any_number, "seed of the artificial interleaving points; 0: none"),
     number("memory.fail", &O::memory_fail, 0, any_number,
            "the allocation, counted from the first program's start, that fails; 0: none"),
     number("memory.fail.every", &O::memory_fail_every, 0, any_number,
@@ -58,9 +56,13 @@ struct Listener {
   }
 };
 
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+bool is_blank(char c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
 
-std::string_view part(std::string_view text, size_t from, size_t to) { return {text.data() + from, to - from}; }
+std::string_view part(std::string_view text, size_t from, size_t to) {
+  return {text.data() + from, to - from};
+}
 
 // Takes the next word off; double quotes keep blanks inside a word together.
 std::string_view take_word(std::string_view& rest) {
@@ -191,7 +193,9 @@ void take_option(std::string_view word, Options& options, const Listener& listen
 
 }  // namespace
 
-std::span<const OptionDescription> option_table() { return table; }
+std::span<const OptionDescription> option_table() {
+  return table;
+}
 
 Options parse_options(std::string_view command_line, WarningListener warn, void* context) {
   Options options;
@@ -213,7 +217,9 @@ Options parse_options(std::string_view command_line, WarningListener warn, void*
 namespace {
 
 // What a backslash protects. GRUB writes one before each of these when it passes a word on, inside quotes and outside.
-bool is_protected(char c) { return c == '"' || c == '\\' || c == '\''; }
+bool is_protected(char c) {
+  return c == '"' || c == '\\' || c == '\'';
+}
 
 }  // namespace
 

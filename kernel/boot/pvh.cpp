@@ -45,9 +45,7 @@ std::string_view read_pvh(u64 address, BootInfo& info) {
   if (!reachable(address, sizeof(StartInfo))) return "PVH: the start information is out of reach";
   const StartInfo& start = *arch::direct<const StartInfo>({address});
   if (start.magic != pvh_magic) return "PVH: the start information has a wrong magic number";
-  if (start.version < 1 || start.memory_entries == 0) {
-    return "PVH: the loader gives no memory map; QEMU 4.0 or newer does";
-  }
+  if (start.version < 1 || start.memory_entries == 0) { return "PVH: the loader gives no memory map; QEMU 4.0 or newer does"; }
   if (start.memory_entries > most_entries || !reachable(start.memory_map, start.memory_entries * sizeof(MapEntry))) {
     return "PVH: the memory map is out of reach";
   }

@@ -25,7 +25,9 @@ constinit BootInfo boot_info;
 
 constexpr u64 least_memory = u64{32} << 20;
 
-u64 physical(const u8* symbol) { return reinterpret_cast<u64>(symbol) - arch::kernel_image_base; }
+u64 physical(const u8* symbol) {
+  return reinterpret_cast<u64>(symbol) - arch::kernel_image_base;
+}
 
 void reserve(BootInfo& info, u64 from, u64 to) {
   u64 base = round_down(from, page_size);
@@ -71,7 +73,8 @@ void corral_boot(corral::u64 protocol, corral::u64 information) {
     }
     boot::reserve(info, info.initramfs.value, info.initramfs.value + info.initramfs_size);
   }
-  if (!arch::build_kernel_map(info)) early_console::stop("no room for the first page tables below 4 GiB; give the machine more memory");
+  if (!arch::build_kernel_map(info))
+    early_console::stop("no room for the first page tables below 4 GiB; give the machine more memory");
 
   early_console::retire();
   kernel_main(info);

@@ -118,6 +118,8 @@ void mark_online(Core& core);
 [[nodiscard]] u32 online_count();
 }  // namespace cores
 
-[[nodiscard]] inline Core& this_core() { return arch::current_core(); }
+[[nodiscard]] inline Core& this_core() {
+  return arch::current_core();
+}
 
 }  // namespace corral

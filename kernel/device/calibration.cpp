@@ -74,8 +74,7 @@ Attempt measure(UpCounter& subject, UpCounter& reference, u64 reference_frequenc
 
 }  // namespace
 
-Calibration calibrate(UpCounter& subject, UpCounter& reference, u64 reference_frequency,
-                      const CalibrationOptions& options) {
+Calibration calibrate(UpCounter& subject, UpCounter& reference, u64 reference_frequency, const CalibrationOptions& options) {
   Calibration best;
   best.error_ppm = ~u64{0};
   CalibrationOptions longer = options;

@@ -54,8 +54,12 @@ void spin(Duration time) {
   while (now() < end) arch::pause();
 }
 
-i64 boot_wall_time_ns() { return wall_time_at_boot; }
-void set_boot_wall_time(i64 ns) { wall_time_at_boot = ns; }
+i64 boot_wall_time_ns() {
+  return wall_time_at_boot;
+}
+void set_boot_wall_time(i64 ns) {
+  wall_time_at_boot = ns;
+}
 
 void use(const ClockSource& source) {
   KERNEL_ASSERT(used < most_sources && source.frequency() != 0);

@@ -14,7 +14,9 @@ namespace {
 constinit DeviceManager manager;
 }
 
-DeviceManager& devices() { return manager; }
+DeviceManager& devices() {
+  return manager;
+}
 
 void DeviceManager::add(Device& device) {
   LockGuard guard{lock_};

@@ -38,13 +38,14 @@ constinit LocalInterruptController* controller = nullptr;
 constinit InterruptRouter* line_router = nullptr;
 
 // Only the owner writes, so this is no read-modify-write on a shared line.
-void increment(Atomic<u64>& counter) { counter.store(counter.load(Order::relaxed) + 1, Order::relaxed); }
+void increment(Atomic<u64>& counter) {
+  counter.store(counter.load(Order::relaxed) + 1, Order::relaxed);
+}
 
 void report_unknown(u32 vector) {
   const u32 bit = u32{1} << (vector % 32);
   if ((unknown_reported[vector / 32].fetch_or(bit, Order::relaxed) & bit) != 0) return;
-  log::warning("interrupt: vector {x} on core {} has no handler; counted and ignored from now on", vector,
-               arch::core_index());
+  log::warning("interrupt: vector {x} on core {} has no handler; counted and ignored from now on", vector, arch::core_index());
 }
 
 u64 sum(Atomic<u64> CoreCounts::* counter) {
@@ -100,17 +101,25 @@ u64 count(u32 vector, CoreId core) {
   return of_core == nullptr ? 0 : of_core->taken[vector].load(Order::relaxed);
 }
 
-u64 unknown_count() { return sum(&CoreCounts::unknown); }
-u64 spurious_count() { return sum(&CoreCounts::spurious); }
+u64 unknown_count() {
+  return sum(&CoreCounts::unknown);
+}
+u64 spurious_count() {
+  return sum(&CoreCounts::spurious);
+}
 
-void set_local_controller(LocalInterruptController& local) { controller = &local; }
+void set_local_controller(LocalInterruptController& local) {
+  controller = &local;
+}
 
 LocalInterruptController& local_controller() {
   KERNEL_ASSERT(controller != nullptr);
   return *controller;
 }
 
-void set_router(InterruptRouter& router_of_platform) { line_router = &router_of_platform; }
+void set_router(InterruptRouter& router_of_platform) {
+  line_router = &router_of_platform;
+}
 
 InterruptRouter& router() {
   KERNEL_ASSERT(line_router != nullptr);

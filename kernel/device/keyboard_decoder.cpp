@@ -19,9 +19,17 @@ constexpr u8 key_number_lock = 0x45;
 
 // Keys 0x00 … 0x39; 0: no character.
 constexpr char unshifted[] =
-    "\0\x1b" "1234567890-=\x7f\t" "qwertyuiop[]\r\0" "asdfghjkl;'`\0\\" "zxcvbnm,./\0*\0 ";
+    "\0\x1b"
+    "1234567890-=\x7f\t"
+    "qwertyuiop[]\r\0"
+    "asdfghjkl;'`\0\\"
+    "zxcvbnm,./\0*\0 ";
 constexpr char shifted[] =
-    "\0\x1b" "!@#$%^&*()_+\x7f\t" "QWERTYUIOP{}\r\0" "ASDFGHJKL:\"~\0|" "ZXCVBNM<>?\0*\0 ";
+    "\0\x1b"
+    "!@#$%^&*()_+\x7f\t"
+    "QWERTYUIOP{}\r\0"
+    "ASDFGHJKL:\"~\0|"
+    "ZXCVBNM<>?\0*\0 ";
 constexpr u8 last_character_key = 0x39;
 static_assert(sizeof unshifted == last_character_key + 2 && sizeof shifted == sizeof unshifted);
 

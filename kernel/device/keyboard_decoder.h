@@ -37,7 +37,7 @@ class KeyboardDecoder {
   bool caps_lock_ = false;
   bool number_lock_ = true;
   bool extended_ = false;  // the last byte was 0xe0
-  u32 skip_ = 0;           // bytes of a Pause sequence (0xe1 …) still to come
+  u32 skip_ = 0;  // bytes of a Pause sequence (0xe1 …) still to come
   char out_[most_bytes] = {};
 };
 

@@ -6,7 +6,9 @@ namespace corral {
 namespace {
 constexpr u8 escape_byte = 0x1b;
 constexpr u32 tab_width = 8;
-constexpr u32 smaller(u32 a, u32 b) { return a < b ? a : b; }
+constexpr u32 smaller(u32 a, u32 b) {
+  return a < b ? a : b;
+}
 }  // namespace
 
 void TextScreen::write_byte(u8 byte) {

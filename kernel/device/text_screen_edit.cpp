@@ -6,7 +6,9 @@ namespace corral {
 
 namespace {
 
-constexpr u32 smaller(u32 a, u32 b) { return a < b ? a : b; }
+constexpr u32 smaller(u32 a, u32 b) {
+  return a < b ? a : b;
+}
 
 // ANSI's order is red, green, blue in bits 0, 1, 2; VGA's is blue, green, red.
 constexpr u8 vga_colour(u32 ansi) {

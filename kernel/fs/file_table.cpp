@@ -91,8 +91,7 @@ void FileTable::close_range(u32 first, u32 last, bool only_mark) {
     }
     return;
   }
-  while (take_next(first, last, false)) {
-  }
+  while (take_next(first, last, false)) {}
 }
 
 Result<bool> FileTable::close_on_exec(int descriptor) {
@@ -141,14 +140,12 @@ Result<Ref<FileTable>> FileTable::duplicate() {
 
 void FileTable::close_marked() {
   u32 from = 0;
-  while (take_next(from, max_descriptors, true)) {
-  }
+  while (take_next(from, max_descriptors, true)) {}
 }
 
 void FileTable::close_all() {
   u32 from = 0;
-  while (take_next(from, max_descriptors, false)) {
-  }
+  while (take_next(from, max_descriptors, false)) {}
 }
 
 }  // namespace corral::fs

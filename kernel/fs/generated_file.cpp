@@ -196,7 +196,8 @@ class GeneratedInode final : public Inode {
   Result<Ref<OpenFile>> open(const OpenRequest& request) override {
     TRY(still_there());
     if (is_directory()) {
-      return Ref<OpenFile>{Ref<DirectoryFile>::adopt(TRY(memory::make<DirectoryFile>(Ref<Inode>::share(*this), request.flags)))};
+      return Ref<OpenFile>{
+          Ref<DirectoryFile>::adopt(TRY(memory::make<DirectoryFile>(Ref<Inode>::share(*this), request.flags)))};
     }
     if ((request.flags & o_accmode) != o_rdonly && node_.store == nullptr) return Errno::eacces;
     return open_generated(*this, request.flags, node_, subject_);

@@ -111,8 +111,12 @@ Result<void> Unpacker::make(const NewcEntry& entry) {
     }
   }
   if (type == FileType::regular && !entry.data.empty()) static_cast<RamFile&>(*file).set_origin(entry.data);
-  TRY(file->change({.set_permissions = true, .set_user = true, .set_group = true, .permissions = entry.mode & 07777,
-                    .user = entry.user, .group = entry.group}));
+  TRY(file->change({.set_permissions = true,
+                    .set_user = true,
+                    .set_group = true,
+                    .permissions = entry.mode & 07777,
+                    .user = entry.user,
+                    .group = entry.group}));
   file->set_times(i64{entry.modified} * 1'000'000'000);
   return {};
 }

@@ -16,29 +16,63 @@ i64 wall_time_ns() {
 
 FileSystem::FileSystem() : device_{next_device.fetch_add(1, Order::relaxed)} {}
 
-Result<void> Inode::change(const AttributeChange&) { return Errno::eperm; }
-Result<Ref<Inode>> Inode::parent() { return Errno::enoent; }
-Result<std::string_view> Inode::name(std::span<char>) { return Errno::enoent; }
-std::string_view Inode::label(std::span<char>) { return {}; }
+Result<void> Inode::change(const AttributeChange&) {
+  return Errno::eperm;
+}
+Result<Ref<Inode>> Inode::parent() {
+  return Errno::enoent;
+}
+Result<std::string_view> Inode::name(std::span<char>) {
+  return Errno::enoent;
+}
+std::string_view Inode::label(std::span<char>) {
+  return {};
+}
 
-Result<Ref<Inode>> Inode::lookup(std::string_view) { return Errno::enotdir; }
-Result<Ref<Inode>> Inode::create(std::string_view, const Creation&) { return is_directory() ? Errno::eperm : Errno::enotdir; }
-Result<void> Inode::link(std::string_view, Inode&) { return is_directory() ? Errno::eperm : Errno::enotdir; }
-Result<void> Inode::unlink(std::string_view) { return is_directory() ? Errno::eperm : Errno::enotdir; }
-Result<void> Inode::remove_directory(std::string_view) { return is_directory() ? Errno::eperm : Errno::enotdir; }
+Result<Ref<Inode>> Inode::lookup(std::string_view) {
+  return Errno::enotdir;
+}
+Result<Ref<Inode>> Inode::create(std::string_view, const Creation&) {
+  return is_directory() ? Errno::eperm : Errno::enotdir;
+}
+Result<void> Inode::link(std::string_view, Inode&) {
+  return is_directory() ? Errno::eperm : Errno::enotdir;
+}
+Result<void> Inode::unlink(std::string_view) {
+  return is_directory() ? Errno::eperm : Errno::enotdir;
+}
+Result<void> Inode::remove_directory(std::string_view) {
+  return is_directory() ? Errno::eperm : Errno::enotdir;
+}
 Result<void> Inode::rename(std::string_view, Inode&, std::string_view, u32) {
   return is_directory() ? Errno::eperm : Errno::enotdir;
 }
-Result<void> Inode::list(u64, Listing&) { return Errno::enotdir; }
+Result<void> Inode::list(u64, Listing&) {
+  return Errno::enotdir;
+}
 
-Result<std::string_view> Inode::read_link(std::span<char>) { return Errno::einval; }
-Result<Ref<Inode>> Inode::follow(Thread&) { return Ref<Inode>{}; }
+Result<std::string_view> Inode::read_link(std::span<char>) {
+  return Errno::einval;
+}
+Result<Ref<Inode>> Inode::follow(Thread&) {
+  return Ref<Inode>{};
+}
 
-Result<u64> Inode::read(u64, Transfer&, u64, u64) { return is_directory() ? Errno::eisdir : Errno::einval; }
-Result<u64> Inode::write(u64, Transfer&, u64, u64) { return is_directory() ? Errno::eisdir : Errno::einval; }
-Result<u64> Inode::append(Transfer&, u64, u64, u64&) { return is_directory() ? Errno::eisdir : Errno::einval; }
-Result<void> Inode::resize(u64) { return is_directory() ? Errno::eisdir : Errno::einval; }
-Result<Ref<vm::Backing>> Inode::backing() { return Errno::enodev; }
+Result<u64> Inode::read(u64, Transfer&, u64, u64) {
+  return is_directory() ? Errno::eisdir : Errno::einval;
+}
+Result<u64> Inode::write(u64, Transfer&, u64, u64) {
+  return is_directory() ? Errno::eisdir : Errno::einval;
+}
+Result<u64> Inode::append(Transfer&, u64, u64, u64&) {
+  return is_directory() ? Errno::eisdir : Errno::einval;
+}
+Result<void> Inode::resize(u64) {
+  return is_directory() ? Errno::eisdir : Errno::einval;
+}
+Result<Ref<vm::Backing>> Inode::backing() {
+  return Errno::enodev;
+}
 
 Result<u64> Inode::read_kernel(u64 offset, std::span<u8> to) {
   u64 done = 0;
@@ -51,6 +85,8 @@ Result<u64> Inode::read_kernel(u64 offset, std::span<u8> to) {
   return done;
 }
 
-Result<Ref<OpenFile>> Inode::open(const OpenRequest&) { return Errno::enxio; }
+Result<Ref<OpenFile>> Inode::open(const OpenRequest&) {
+  return Errno::enxio;
+}
 
 }  // namespace corral::fs

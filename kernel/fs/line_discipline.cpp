@@ -5,8 +5,12 @@ namespace corral::fs {
 
 namespace {
 
-constexpr bool is_control(u8 c) { return c < 32 || c == 127; }
-constexpr bool continues_character(u8 c) { return (c & 0xc0) == 0x80; }  // UTF-8
+constexpr bool is_control(u8 c) {
+  return c < 32 || c == 127;
+}
+constexpr bool continues_character(u8 c) {
+  return (c & 0xc0) == 0x80;
+}  // UTF-8
 constexpr bool is_word_part(u8 c) {
   return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' || c >= 0x80;
 }
@@ -170,7 +174,10 @@ LineDiscipline::Effect LineDiscipline::input(u8 c, Echo& echo) {
   if ((settings_.input & tty::istrip) != 0) c &= 0x7f;
   if (!literal_) {
     if (flag(tty::isig)) {
-      const int signal = is(c, tty::vintr) ? signal_interrupt : is(c, tty::vquit) ? signal_quit : is(c, tty::vsusp) ? signal_stop : 0;
+      const int signal = is(c, tty::vintr)   ? signal_interrupt
+                         : is(c, tty::vquit) ? signal_quit
+                         : is(c, tty::vsusp) ? signal_stop
+                                             : 0;
       if (signal != 0) {
         effect.signal = signal;
         stopped_ = false;

@@ -108,11 +108,16 @@ Result<Ref<OpenFile>> open_own_terminal(Inode& node, const OpenRequest& request)
 }
 
 constexpr DeviceFile table[] = {
-    {"null", {1, 3}, 0666, open_memory<Kind::null>},   {"zero", {1, 5}, 0666, open_memory<Kind::zero>},
-    {"full", {1, 7}, 0666, open_memory<Kind::full>},   {"random", {1, 8}, 0666, open_memory<Kind::random>},
-    {"urandom", {1, 9}, 0666, open_memory<Kind::random>}, {"kmsg", {1, 11}, 0644, open_log},
-    {"tty", {5, 0}, 0666, open_own_terminal},          {"console", {5, 1}, 0600, open_console},
-    {"ttyS0", {4, 64}, 0600, open_console},            {"tty1", {4, 1}, 0600, open_console},
+    {"null", {1, 3}, 0666, open_memory<Kind::null>},
+    {"zero", {1, 5}, 0666, open_memory<Kind::zero>},
+    {"full", {1, 7}, 0666, open_memory<Kind::full>},
+    {"random", {1, 8}, 0666, open_memory<Kind::random>},
+    {"urandom", {1, 9}, 0666, open_memory<Kind::random>},
+    {"kmsg", {1, 11}, 0644, open_log},
+    {"tty", {5, 0}, 0666, open_own_terminal},
+    {"console", {5, 1}, 0600, open_console},
+    {"ttyS0", {4, 64}, 0600, open_console},
+    {"tty1", {4, 1}, 0600, open_console},
 };
 
 }  // namespace

@@ -9,7 +9,9 @@ constexpr u64 header_size = 110;  // magic and 13 fields of 8 digits
 constexpr u64 max_name = 4096;
 constexpr std::string_view trailer = "TRAILER!!!";
 
-constexpr u64 aligned(u64 offset) { return (offset + 3) & ~u64{3}; }
+constexpr u64 aligned(u64 offset) {
+  return (offset + 3) & ~u64{3};
+}
 
 bool hexadecimal(const u8* digits, u32& value) {
   value = 0;
@@ -40,7 +42,10 @@ bool starts_with(std::span<const u8> bytes, std::string_view magic) {
 
 bool is_compressed(std::span<const u8> bytes) {
   using namespace std::string_view_literals;
-  for (std::string_view magic : {"\x1f\x8b"sv, "\xfd""7zXZ\0"sv, "\x28\xb5\x2f\xfd"sv, "BZh"sv, "\x5d\0\0"sv, "\x02!L\x18"sv, "\x89LZO"sv}) {
+  for (std::string_view magic : {"\x1f\x8b"sv,
+                                 "\xfd"
+                                 "7zXZ\0"sv,
+                                 "\x28\xb5\x2f\xfd"sv, "BZh"sv, "\x5d\0\0"sv, "\x02!L\x18"sv, "\x89LZO"sv}) {
     if (starts_with(bytes, magic)) return true;
   }
   return false;

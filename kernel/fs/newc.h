@@ -11,7 +11,7 @@
 namespace corral::fs {
 
 struct NewcEntry {
-  std::string_view name;     // without "./" or "/" in front; "." is the root itself
+  std::string_view name;  // without "./" or "/" in front; "." is the root itself
   std::span<const u8> data;  // contents, or the target of a symbolic link
   u32 inode, mode, user, group, links, modified;  // modified: seconds since 1970
   u32 device_major, device_minor, special_major, special_minor;
@@ -22,10 +22,10 @@ struct NewcEntry {
 enum class NewcProblem : u8 {
   none,
   not_an_archive,  // the magic number is missing
-  compressed,      // gzip, xz, zstd … instead of a plain archive
-  bad_number,      // a header field is not eight hexadecimal digits
-  bad_name,        // empty, longer than 4096 bytes, not terminated, or with ".." in it
-  truncated,       // header, name or data reach beyond the end
+  compressed,  // gzip, xz, zstd … instead of a plain archive
+  bad_number,  // a header field is not eight hexadecimal digits
+  bad_name,  // empty, longer than 4096 bytes, not terminated, or with ".." in it
+  truncated,  // header, name or data reach beyond the end
   bad_checksum,
 };
 [[nodiscard]] const char* describe(NewcProblem problem);

@@ -15,17 +15,39 @@ void OpenFile::set_flags(u32 flags) {
   flags_.store((flags_.load(Order::relaxed) & ~changeable) | (flags & changeable), Order::relaxed);
 }
 
-Result<u64> OpenFile::read(Thread&, Transfer&) { return inode_->is_directory() ? Errno::eisdir : Errno::einval; }
-Result<u64> OpenFile::write(Thread&, Transfer&) { return inode_->is_directory() ? Errno::eisdir : Errno::einval; }
-Result<u64> OpenFile::read_at(Thread&, u64, Transfer&) { return inode_->is_directory() ? Errno::eisdir : Errno::espipe; }
-Result<u64> OpenFile::write_at(Thread&, u64, Transfer&) { return inode_->is_directory() ? Errno::eisdir : Errno::espipe; }
-Result<u64> OpenFile::seek(i64, Whence) { return Errno::espipe; }
-Result<void> OpenFile::resize(u64) { return Errno::einval; }
-Result<void> OpenFile::list(Listing&) { return Errno::enotdir; }
+Result<u64> OpenFile::read(Thread&, Transfer&) {
+  return inode_->is_directory() ? Errno::eisdir : Errno::einval;
+}
+Result<u64> OpenFile::write(Thread&, Transfer&) {
+  return inode_->is_directory() ? Errno::eisdir : Errno::einval;
+}
+Result<u64> OpenFile::read_at(Thread&, u64, Transfer&) {
+  return inode_->is_directory() ? Errno::eisdir : Errno::espipe;
+}
+Result<u64> OpenFile::write_at(Thread&, u64, Transfer&) {
+  return inode_->is_directory() ? Errno::eisdir : Errno::espipe;
+}
+Result<u64> OpenFile::seek(i64, Whence) {
+  return Errno::espipe;
+}
+Result<void> OpenFile::resize(u64) {
+  return Errno::einval;
+}
+Result<void> OpenFile::list(Listing&) {
+  return Errno::enotdir;
+}
 void OpenFile::set_directory_position(u64) {}
-Result<i64> OpenFile::control(Thread&, vm::AddressSpace&, u32, u64) { return Errno::enotty; }
-Result<Ref<vm::Backing>> OpenFile::backing() { return Errno::enodev; }
-u32 OpenFile::poll(PollEntry*) { return poll_in | poll_out | poll_rdnorm | poll_wrnorm; }
-Result<u64> OpenFile::available() { return Errno::enotty; }
+Result<i64> OpenFile::control(Thread&, vm::AddressSpace&, u32, u64) {
+  return Errno::enotty;
+}
+Result<Ref<vm::Backing>> OpenFile::backing() {
+  return Errno::enodev;
+}
+u32 OpenFile::poll(PollEntry*) {
+  return poll_in | poll_out | poll_rdnorm | poll_wrnorm;
+}
+Result<u64> OpenFile::available() {
+  return Errno::enotty;
+}
 
 }  // namespace corral::fs

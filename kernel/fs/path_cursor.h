@@ -34,6 +34,8 @@ class PathCursor {
   bool slash_follows_ = false;
 };
 
-[[nodiscard]] constexpr bool is_absolute(std::string_view path) { return !path.empty() && path.front() == '/'; }
+[[nodiscard]] constexpr bool is_absolute(std::string_view path) {
+  return !path.empty() && path.front() == '/';
+}
 
 }  // namespace corral::fs

@@ -18,7 +18,10 @@ constexpr unsigned word_end = 5, word_opened = 4;
 class PipeInode final : public Inode {
  public:
   PipeInode(u64 number, Ref<Pipe> pipe)
-      : Inode{anonymous_files(), FileType::fifo}, number_{number}, pipe_{static_cast<Ref<Pipe>&&>(pipe)}, born_ns_{wall_time_ns()} {}
+      : Inode{anonymous_files(), FileType::fifo},
+        number_{number},
+        pipe_{static_cast<Ref<Pipe>&&>(pipe)},
+        born_ns_{wall_time_ns()} {}
   [[nodiscard]] Attributes attributes() override {
     Attributes a;
     a.device = file_system().device();

@@ -1,6 +1,6 @@
 // The terminal's settings, sessions and foreground group: its ioctls. Source: Linux ioctl_tty(2), POSIX.1-2017 chapter 11.
-#include "fs/terminal.h"
 #include "fs/inode.h"
+#include "fs/terminal.h"
 #include "memory/heap.h"
 #include "task/process.h"
 #include "task/signals.h"
@@ -11,9 +11,23 @@ namespace corral::fs {
 namespace {
 
 enum Request : u32 {
-  tcgets = 0x5401, tcsets = 0x5402, tcsetsw = 0x5403, tcsetsf = 0x5404, tcsbrk = 0x5409, tcxonc = 0x540a, tcflsh = 0x540b,
-  tiocexcl = 0x540c, tiocnxcl = 0x540d, tiocsctty = 0x540e, tiocgpgrp = 0x540f, tiocspgrp = 0x5410, tiocoutq = 0x5411,
-  tiocgwinsz = 0x5413, tiocswinsz = 0x5414, tiocnotty = 0x5422, tiocgsid = 0x5429,
+  tcgets = 0x5401,
+  tcsets = 0x5402,
+  tcsetsw = 0x5403,
+  tcsetsf = 0x5404,
+  tcsbrk = 0x5409,
+  tcxonc = 0x540a,
+  tcflsh = 0x540b,
+  tiocexcl = 0x540c,
+  tiocnxcl = 0x540d,
+  tiocsctty = 0x540e,
+  tiocgpgrp = 0x540f,
+  tiocspgrp = 0x5410,
+  tiocoutq = 0x5411,
+  tiocgwinsz = 0x5413,
+  tiocswinsz = 0x5414,
+  tiocnotty = 0x5422,
+  tiocgsid = 0x5429,
 };
 
 // The whole process pays no attention to this signal, or the thread has blocked it.

@@ -26,20 +26,35 @@ inline constexpr u32 opost = 1, onlcr = 4, ocrnl = 8, onocr = 0x10, onlret = 0x2
 // control (c_cflag)
 inline constexpr u32 baud_38400 = 0xf, character_size_8 = 0x30, cread = 0x80, hupcl = 0x400;
 // local (c_lflag)
-inline constexpr u32 isig = 1, icanon = 2, echo = 8, echoe = 0x10, echok = 0x20, echonl = 0x40, noflsh = 0x80,
-                     tostop = 0x100, echoctl = 0x200, echoke = 0x800, iexten = 0x8000;
+inline constexpr u32 isig = 1, icanon = 2, echo = 8, echoe = 0x10, echok = 0x20, echonl = 0x40, noflsh = 0x80, tostop = 0x100,
+                     echoctl = 0x200, echoke = 0x800, iexten = 0x8000;
 
 // Places in `characters` (c_cc)
-enum Place : u8 { vintr = 0, vquit = 1, verase = 2, vkill = 3, veof = 4, vtime = 5, vmin = 6, vstart = 8, vstop = 9, vsusp = 10,
-                  veol = 11, vreprint = 12, vdiscard = 13, vwerase = 14, vlnext = 15, veol2 = 16 };
+enum Place : u8 {
+  vintr = 0,
+  vquit = 1,
+  verase = 2,
+  vkill = 3,
+  veof = 4,
+  vtime = 5,
+  vmin = 6,
+  vstart = 8,
+  vstop = 9,
+  vsusp = 10,
+  veol = 11,
+  vreprint = 12,
+  vdiscard = 13,
+  vwerase = 14,
+  vlnext = 15,
+  veol2 = 16
+};
 
 // What a Linux terminal starts with: canonical, echo, signals; ^C ^\ DEL ^U ^D ^Z ^W ^V.
-inline constexpr Termios initial{
-    icrnl | ixon | iutf8,
-    opost | onlcr,
-    baud_38400 | character_size_8 | cread | hupcl,
-    isig | icanon | echo | echoe | echok | echoctl | echoke | iexten,
-    0,
-    {3, 0x1c, 0x7f, 0x15, 4, 0, 1, 0, 0x11, 0x13, 0x1a, 0, 0x12, 0xf, 0x17, 0x16, 0, 0, 0}};
+inline constexpr Termios initial{icrnl | ixon | iutf8,
+                                 opost | onlcr,
+                                 baud_38400 | character_size_8 | cread | hupcl,
+                                 isig | icanon | echo | echoe | echok | echoctl | echoke | iexten,
+                                 0,
+                                 {3, 0x1c, 0x7f, 0x15, 4, 0, 1, 0, 0x11, 0x13, 0x1a, 0, 0x12, 0xf, 0x17, 0x16, 0, 0, 0}};
 
 }  // namespace corral::fs::tty

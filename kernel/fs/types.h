@@ -9,9 +9,22 @@
 namespace corral::fs {
 
 // Numbered as in getdents64 (d_type); shifted left by 12 it is the type part of st_mode.
-enum class FileType : u8 { unknown = 0, fifo = 1, character = 2, directory = 4, block = 6, regular = 8, symlink = 10, socket = 12 };
-constexpr u32 mode_of(FileType type) { return static_cast<u32>(type) << 12; }
-constexpr FileType type_of_mode(u32 mode) { return static_cast<FileType>(mode >> 12 & 15); }
+enum class FileType : u8 {
+  unknown = 0,
+  fifo = 1,
+  character = 2,
+  directory = 4,
+  block = 6,
+  regular = 8,
+  symlink = 10,
+  socket = 12
+};
+constexpr u32 mode_of(FileType type) {
+  return static_cast<u32>(type) << 12;
+}
+constexpr FileType type_of_mode(u32 mode) {
+  return static_cast<FileType>(mode >> 12 & 15);
+}
 
 // Device numbers in the kernel's form; stat gives them to programs as Linux encodes them (new_encode_dev).
 struct DeviceNumber {
@@ -82,8 +95,12 @@ inline constexpr u32 at_eaccess = 0x200;
 inline constexpr u32 poll_in = 1, poll_pri = 2, poll_out = 4, poll_err = 8, poll_hup = 0x10, poll_nval = 0x20;
 inline constexpr u32 poll_rdnorm = 0x40, poll_rdband = 0x80, poll_wrnorm = 0x100, poll_wrband = 0x200, poll_rdhup = 0x2000;
 
-constexpr u64 smaller(u64 a, u64 b) { return a < b ? a : b; }
-constexpr u64 larger(u64 a, u64 b) { return a < b ? b : a; }
+constexpr u64 smaller(u64 a, u64 b) {
+  return a < b ? a : b;
+}
+constexpr u64 larger(u64 a, u64 b) {
+  return a < b ? b : a;
+}
 
 // The present in wall time, ns since 1970. Any context.
 [[nodiscard]] i64 wall_time_ns();

@@ -18,8 +18,12 @@ void* allocate_aligned(std::size_t size, std::align_val_t alignment) noexcept {
 
 }  // namespace
 
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return corral::memory::allocate(size); }
-void* operator new[](std::size_t size, const std::nothrow_t&) noexcept { return corral::memory::allocate(size); }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  return corral::memory::allocate(size);
+}
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
+  return corral::memory::allocate(size);
+}
 void* operator new(std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
   return allocate_aligned(size, alignment);
 }
@@ -27,15 +31,39 @@ void* operator new[](std::size_t size, std::align_val_t alignment, const std::no
   return allocate_aligned(size, alignment);
 }
 
-void operator delete(void* pointer) noexcept { corral::memory::release(pointer); }
-void operator delete[](void* pointer) noexcept { corral::memory::release(pointer); }
-void operator delete(void* pointer, std::size_t) noexcept { corral::memory::release(pointer); }
-void operator delete[](void* pointer, std::size_t) noexcept { corral::memory::release(pointer); }
-void operator delete(void* pointer, std::align_val_t) noexcept { corral::memory::release(pointer); }
-void operator delete[](void* pointer, std::align_val_t) noexcept { corral::memory::release(pointer); }
-void operator delete(void* pointer, std::size_t, std::align_val_t) noexcept { corral::memory::release(pointer); }
-void operator delete[](void* pointer, std::size_t, std::align_val_t) noexcept { corral::memory::release(pointer); }
-void operator delete(void* pointer, const std::nothrow_t&) noexcept { corral::memory::release(pointer); }
-void operator delete[](void* pointer, const std::nothrow_t&) noexcept { corral::memory::release(pointer); }
-void operator delete(void* pointer, std::align_val_t, const std::nothrow_t&) noexcept { corral::memory::release(pointer); }
-void operator delete[](void* pointer, std::align_val_t, const std::nothrow_t&) noexcept { corral::memory::release(pointer); }
+void operator delete(void* pointer) noexcept {
+  corral::memory::release(pointer);
+}
+void operator delete[](void* pointer) noexcept {
+  corral::memory::release(pointer);
+}
+void operator delete(void* pointer, std::size_t) noexcept {
+  corral::memory::release(pointer);
+}
+void operator delete[](void* pointer, std::size_t) noexcept {
+  corral::memory::release(pointer);
+}
+void operator delete(void* pointer, std::align_val_t) noexcept {
+  corral::memory::release(pointer);
+}
+void operator delete[](void* pointer, std::align_val_t) noexcept {
+  corral::memory::release(pointer);
+}
+void operator delete(void* pointer, std::size_t, std::align_val_t) noexcept {
+  corral::memory::release(pointer);
+}
+void operator delete[](void* pointer, std::size_t, std::align_val_t) noexcept {
+  corral::memory::release(pointer);
+}
+void operator delete(void* pointer, const std::nothrow_t&) noexcept {
+  corral::memory::release(pointer);
+}
+void operator delete[](void* pointer, const std::nothrow_t&) noexcept {
+  corral::memory::release(pointer);
+}
+void operator delete(void* pointer, std::align_val_t, const std::nothrow_t&) noexcept {
+  corral::memory::release(pointer);
+}
+void operator delete[](void* pointer, std::align_val_t, const std::nothrow_t&) noexcept {
+  corral::memory::release(pointer);
+}

@@ -52,8 +52,7 @@ PageList& own_list() {
 void sort_out(const BootInfo& boot, MemoryMap& map) {
   for (const MemoryRange& range : boot.memory()) {
     if (range.usable && !map.add(range.base, range.size))
-      log::warning("memory: more than {} ranges; {x} of {} KiB left out", MemoryMap::max_ranges, range.base,
-                   range.size / 1024);
+      log::warning("memory: more than {} ranges; {x} of {} KiB left out", MemoryMap::max_ranges, range.base, range.size / 1024);
   }
   for (const MemoryRange& range : boot.memory()) {
     if (!range.usable) map.remove(range.base, range.size);  // contradictions: better too little than too much

@@ -31,7 +31,9 @@ void release_block(Frame& first, u32 order);
 void release_reserved(PhysicalAddress base, u64 size);
 // Drops one reference; frees the page with the last one. Any context.
 void release_page(Frame& frame);
-inline void share_page(Frame& frame) { frame.references.fetch_add(1, Order::relaxed); }
+inline void share_page(Frame& frame) {
+  frame.references.fetch_add(1, Order::relaxed);
+}
 
 // A page below 1 MiB for real-mode start-up code; never given out otherwise. enomem.
 [[nodiscard]] Result<PhysicalAddress> allocate_low();

@@ -65,7 +65,7 @@ class alignas(cache_line) CoreStatistics {
   Atomic<i64> idle_{0};     // 2 × ns of idle time; while idle, 2 × (that − instant of its beginning) + 1: one word for both
 
   alignas(cache_line) Atomic<u32> placed_{0};  // written by other cores: sent here since start, minus those called back
-  Atomic<u64> migrations_out_{0};              // written by other cores: entities that ran here last and were placed elsewhere
+  Atomic<u64> migrations_out_{0};  // written by other cores: entities that ran here last and were placed elsewhere
 };
 static_assert(sizeof(CoreStatistics) == 2 * cache_line);
 

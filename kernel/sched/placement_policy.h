@@ -46,11 +46,13 @@ struct PlacementDescriptor {
 [[nodiscard]] const PlacementDescriptor* find_placement(std::string_view name);
 inline constexpr const char* default_placement = "least-loaded";
 
-#define CORRAL_PLACEMENT_POLICY(Class, name, description)                                                \
-  namespace {                                                                                           \
-  ::corral::sched::PlacementPolicy* make_it(void* storage) { return ::new (storage) Class(); }           \
+#define CORRAL_PLACEMENT_POLICY(Class, name, description)                                                     \
+  namespace {                                                                                                 \
+  ::corral::sched::PlacementPolicy* make_it(void* storage) {                                                  \
+    return ::new (storage) Class();                                                                           \
+  }                                                                                                           \
   constinit const ::corral::sched::PlacementDescriptor descriptor{name, description, sizeof(Class), make_it}; \
-  CORRAL_REGISTER(corral_placements, ::corral::sched::PlacementDescriptor, descriptor);                  \
+  CORRAL_REGISTER(corral_placements, ::corral::sched::PlacementDescriptor, descriptor);                       \
   }
 
 }  // namespace corral::sched

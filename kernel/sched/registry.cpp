@@ -6,14 +6,10 @@
 
 // Weak: a program without any policy of one kind links as well and gets an empty list.
 extern "C" {
-extern const corral::sched::AlgorithmDescriptor* const __start_corral_algorithms[]
-    __attribute__((weak, visibility("hidden")));
-extern const corral::sched::AlgorithmDescriptor* const __stop_corral_algorithms[]
-    __attribute__((weak, visibility("hidden")));
-extern const corral::sched::PlacementDescriptor* const __start_corral_placements[]
-    __attribute__((weak, visibility("hidden")));
-extern const corral::sched::PlacementDescriptor* const __stop_corral_placements[]
-    __attribute__((weak, visibility("hidden")));
+extern const corral::sched::AlgorithmDescriptor* const __start_corral_algorithms[] __attribute__((weak, visibility("hidden")));
+extern const corral::sched::AlgorithmDescriptor* const __stop_corral_algorithms[] __attribute__((weak, visibility("hidden")));
+extern const corral::sched::PlacementDescriptor* const __start_corral_placements[] __attribute__((weak, visibility("hidden")));
+extern const corral::sched::PlacementDescriptor* const __stop_corral_placements[] __attribute__((weak, visibility("hidden")));
 }
 
 namespace corral::sched {
@@ -38,7 +34,11 @@ std::span<const PlacementDescriptor* const> placements() {
   return {__start_corral_placements, __stop_corral_placements};
 }
 
-const AlgorithmDescriptor* find_algorithm(std::string_view name) { return find(algorithms(), name); }
-const PlacementDescriptor* find_placement(std::string_view name) { return find(placements(), name); }
+const AlgorithmDescriptor* find_algorithm(std::string_view name) {
+  return find(algorithms(), name);
+}
+const PlacementDescriptor* find_placement(std::string_view name) {
+  return find(placements(), name);
+}
 
 }  // namespace corral::sched

@@ -65,14 +65,13 @@ struct AlgorithmDescriptor {
 [[nodiscard]] const AlgorithmDescriptor* find_algorithm(std::string_view name);  // null: no such name
 inline constexpr const char* default_algorithm = "cfs";
 
-#define CORRAL_SCHEDULING_ALGORITHM(Class, name, description)                                              \
-  namespace {                                                                                             \
-  ::corral::sched::SchedulingAlgorithm* make_it(void* storage,                                             \
-                                                const ::corral::sched::AlgorithmParameters& parameters) { \
-    return ::new (storage) Class(parameters);                                                             \
-  }                                                                                                       \
-  constinit const ::corral::sched::AlgorithmDescriptor descriptor{name, description, sizeof(Class), make_it}; \
-  CORRAL_REGISTER(corral_algorithms, ::corral::sched::AlgorithmDescriptor, descriptor);                    \
+#define CORRAL_SCHEDULING_ALGORITHM(Class, name, description)                                                            \
+  namespace {                                                                                                            \
+  ::corral::sched::SchedulingAlgorithm* make_it(void* storage, const ::corral::sched::AlgorithmParameters& parameters) { \
+    return ::new (storage) Class(parameters);                                                                            \
+  }                                                                                                                      \
+  constinit const ::corral::sched::AlgorithmDescriptor descriptor{name, description, sizeof(Class), make_it};            \
+  CORRAL_REGISTER(corral_algorithms, ::corral::sched::AlgorithmDescriptor, descriptor);                                  \
   }
 
 }  // namespace corral::sched

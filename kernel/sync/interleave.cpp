@@ -39,7 +39,9 @@ Duration Plan::distance() {
   return nanoseconds(unit + static_cast<i64>(random_.below(static_cast<u64>(unit))));
 }
 
-bool Plan::ends_slice() { return random_.one_in(between_ends_); }
+bool Plan::ends_slice() {
+  return random_.one_in(between_ends_);
+}
 
 namespace detail {
 
@@ -57,6 +59,8 @@ void begin(u64 seed) {
   detail::on.store(true, Order::release);
 }
 
-Plan& plan() { return plans[arch::core_index()].plan; }
+Plan& plan() {
+  return plans[arch::core_index()].plan;
+}
 
 }  // namespace corral::interleave

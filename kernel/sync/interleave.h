@@ -44,10 +44,13 @@ void give_way();
 
 // Boot context, one core only: from now on points give way. `seed` 0: they stay off.
 void begin(u64 seed);
-[[nodiscard]] inline bool active() { return detail::on.load(Order::relaxed); }
+[[nodiscard]] inline bool active() {
+  return detail::on.load(Order::relaxed);
+}
 // A place where it matters which core comes first.
 inline void point() {
-  if (active()) [[unlikely]] detail::give_way();
+  if (active()) [[unlikely]]
+    detail::give_way();
 }
 // The calling core's plan. Only while active().
 [[nodiscard]] Plan& plan();

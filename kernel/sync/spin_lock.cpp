@@ -44,9 +44,8 @@ bool checking() {
   static constinit char text[192];
   const char* other_name = other == nullptr ? "nothing" : other->name();
   const u32 other_rank = other == nullptr ? 0 : static_cast<u32>(other->rank());
-  const std::string_view line =
-      format_to({text, sizeof text - 1}, "{}: {} (rank {}), holding {} (rank {})", rule, lock.name(),
-                static_cast<u32>(lock.rank()), other_name, other_rank);
+  const std::string_view line = format_to({text, sizeof text - 1}, "{}: {} (rank {}), holding {} (rank {})", rule, lock.name(),
+                                          static_cast<u32>(lock.rank()), other_name, other_rank);
   text[line.size()] = 0;
   panic(text);
 }
@@ -54,8 +53,10 @@ bool checking() {
 void check_order(const CoreRecord& record, const SpinLock& lock) {
   for (u32 i = 0; i < record.depth; ++i) {
     const SpinLock* other = record.held[i];
-    if (other == &lock) [[unlikely]] broken_rule("lock taken twice", lock, other);
-    if (other->rank() >= lock.rank()) [[unlikely]] broken_rule("locks taken in the wrong order", lock, other);
+    if (other == &lock) [[unlikely]]
+      broken_rule("lock taken twice", lock, other);
+    if (other->rank() >= lock.rank()) [[unlikely]]
+      broken_rule("locks taken in the wrong order", lock, other);
   }
 }
 

@@ -74,8 +74,7 @@ Result<Image> parse(std::span<const u8> head, u64 file_size, const char*& why) {
     why = "not a program";
     return Errno::enoexec;
   }
-  if (header.program_entry_size != sizeof(ProgramHeader) || header.program_count == 0 ||
-      header.program_offset > header_bytes ||
+  if (header.program_entry_size != sizeof(ProgramHeader) || header.program_count == 0 || header.program_offset > header_bytes ||
       header.program_offset + u64{header.program_count} * sizeof(ProgramHeader) > head.size()) {
     why = "program headers missing or out of reach";
     return Errno::enoexec;
@@ -106,7 +105,12 @@ Result<Image> parse(std::span<const u8> head, u64 file_size, const char*& why) {
       why = check_load(p, image, file_size);
       if (why != nullptr) return Errno::enoexec;
       Segment& s = image.segments[image.segment_count++];
-      s = {p.virtual_address, p.offset, p.file_size, p.memory_size, (p.flags & flag_read) != 0, (p.flags & flag_write) != 0,
+      s = {p.virtual_address,
+           p.offset,
+           p.file_size,
+           p.memory_size,
+           (p.flags & flag_read) != 0,
+           (p.flags & flag_write) != 0,
            (p.flags & flag_execute) != 0};
       if (p.offset <= header.program_offset && headers_end <= p.offset + p.file_size) {
         image.program_headers = p.virtual_address + (header.program_offset - p.offset);

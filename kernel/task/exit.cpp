@@ -32,7 +32,9 @@ void tell(Process& parent, const Process& child, int signal) {
 }
 
 // These act on the receiver at once, which needs the table's lock: they are sent without it.
-bool needs_table(int signal) { return signal == sigkill || signal == sigcont; }
+bool needs_table(int signal) {
+  return signal == sigkill || signal == sigcont;
+}
 
 // The last thread is going: children to the first process, a zombie for the parent to find, and word to it.
 void end_process(Process& process) {

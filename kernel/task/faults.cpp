@@ -13,8 +13,19 @@ namespace corral {
 namespace {
 
 enum Exception : u64 {
-  divide_error = 0, debug = 1, breakpoint = 3, overflow = 4, bound = 5, invalid_opcode = 6, no_device = 7,
-  stack_fault = 12, general_protection = 13, page_fault = 14, x87_error = 16, alignment = 17, simd_error = 19,
+  divide_error = 0,
+  debug = 1,
+  breakpoint = 3,
+  overflow = 4,
+  bound = 5,
+  invalid_opcode = 6,
+  no_device = 7,
+  stack_fault = 12,
+  general_protection = 13,
+  page_fault = 14,
+  x87_error = 16,
+  alignment = 17,
+  simd_error = 19,
 };
 
 constexpr i32 code_kernel = 0x80;  // SI_KERNEL
@@ -94,7 +105,9 @@ void kernel_fault(arch::TrapFrame& frame) {
       (void)format_to({text, sizeof text - 1}, "kernel stack overflow on core {}", this_core().id());
     } else {
       (void)format_to({text, sizeof text - 1}, "kernel page fault at {x} ({})", fault.address,
-                      fault.execute ? "execute" : fault.write ? "write" : "read");
+                      fault.execute ? "execute"
+                      : fault.write ? "write"
+                                    : "read");
     }
   } else {
     (void)format_to({text, sizeof text - 1}, "exception {} in the kernel, error code {x}", frame.vector, frame.error_code);

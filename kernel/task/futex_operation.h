@@ -9,7 +9,7 @@
 namespace corral {
 class Thread;
 enum class WakeReason : u8;
-}
+}  // namespace corral
 
 namespace corral::futex {
 

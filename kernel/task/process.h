@@ -112,7 +112,8 @@ class Process final : public RefCounted<Process> {
   Atomic<bool> ending_{false};
   Atomic<bool> stopped_{false};
   u32 live_threads_ GUARDED_BY(lock_) = 0;     // in threads_
-  u32 running_threads_ GUARDED_BY(lock_) = 0;  // of those, the ones that have not ended; the one that makes it 0 ends the process
+  u32 running_threads_ GUARDED_BY(lock_) =
+      0;  // of those, the ones that have not ended; the one that makes it 0 ends the process
   WaitQueue alone_{lock_};  // exec waits here until the other threads have ended
 
  public:  // kinship: guarded by processes::lock()

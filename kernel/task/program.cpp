@@ -19,9 +19,25 @@ constexpr u64 program_base = 0x5555'5555'4000;
 constexpr u64 interpreter_base = 0x7fff'f000'0000;
 
 enum Auxiliary : u64 {
-  at_null = 0, at_phdr = 3, at_phent = 4, at_phnum = 5, at_pagesz = 6, at_base = 7, at_flags = 8, at_entry = 9, at_uid = 11,
-  at_euid = 12, at_gid = 13, at_egid = 14, at_platform = 15, at_hwcap = 16, at_clktck = 17, at_secure = 23, at_random = 25,
-  at_execfn = 31, at_minsigstksz = 51,
+  at_null = 0,
+  at_phdr = 3,
+  at_phent = 4,
+  at_phnum = 5,
+  at_pagesz = 6,
+  at_base = 7,
+  at_flags = 8,
+  at_entry = 9,
+  at_uid = 11,
+  at_euid = 12,
+  at_gid = 13,
+  at_egid = 14,
+  at_platform = 15,
+  at_hwcap = 16,
+  at_clktck = 17,
+  at_secure = 23,
+  at_random = 25,
+  at_execfn = 31,
+  at_minsigstksz = 51,
 };
 
 vm::Protection protection_of(const elf::Segment& s) {

@@ -53,8 +53,7 @@ Errno release_robust_list(Thread& thread) {
     if (result != Errno{}) return Errno{};
     entry = next.value();
   }
-  if (head.value().pending != 0 &&
-      release_word(thread, {(head.value().pending & ~u64{1}) + offset}) == Errno::blocked) {
+  if (head.value().pending != 0 && release_word(thread, {(head.value().pending & ~u64{1}) + offset}) == Errno::blocked) {
     return Errno::blocked;
   }
   return Errno{};

@@ -18,12 +18,11 @@ constexpr u64 flag_reset_hand = 0x8000'0000;  // SA_RESETHAND
 constexpr i32 stack_disabled = 2;             // SS_DISABLE
 constexpr u64 context_flags = 0x1 | 0x2 | 0x4;  // UC_FP_XSTATE, UC_SIGCONTEXT_SS, UC_STRICT_RESTORE_SS
 
-constexpr SignalSet ends_with_core_dump = signal_bit(sigquit) | signal_bit(sigill) | signal_bit(sigtrap) |
-                                          signal_bit(sigabrt) | signal_bit(sigbus) | signal_bit(sigfpe) |
-                                          signal_bit(sigsegv) | signal_bit(sigxcpu) | signal_bit(sigxfsz) |
-                                          signal_bit(sigsys);
-constexpr SignalSet caused_by_the_thread = signal_bit(sigill) | signal_bit(sigtrap) | signal_bit(sigbus) |
-                                           signal_bit(sigfpe) | signal_bit(sigsegv) | signal_bit(sigsys);
+constexpr SignalSet ends_with_core_dump = signal_bit(sigquit) | signal_bit(sigill) | signal_bit(sigtrap) | signal_bit(sigabrt) |
+                                          signal_bit(sigbus) | signal_bit(sigfpe) | signal_bit(sigsegv) | signal_bit(sigxcpu) |
+                                          signal_bit(sigxfsz) | signal_bit(sigsys);
+constexpr SignalSet caused_by_the_thread = signal_bit(sigill) | signal_bit(sigtrap) | signal_bit(sigbus) | signal_bit(sigfpe) |
+                                           signal_bit(sigsegv) | signal_bit(sigsys);
 
 // The signal that is to be taken first: those that the thread caused itself, then by number; 0: none.
 int next_signal(const Thread& thread) {

@@ -17,8 +17,7 @@ constexpr u64 flag_no_child_wait = 2;  // SA_NOCLDWAIT
 constexpr u64 flag_no_child_stop = 1;  // SA_NOCLDSTOP
 
 constexpr SignalSet stop_signals = signal_bit(sigstop) | signal_bit(sigtstp) | signal_bit(sigttin) | signal_bit(sigttou);
-constexpr SignalSet ignored_by_default =
-    signal_bit(sigchld) | signal_bit(sigurg) | signal_bit(sigwinch) | signal_bit(sigcont);
+constexpr SignalSet ignored_by_default = signal_bit(sigchld) | signal_bit(sigurg) | signal_bit(sigwinch) | signal_bit(sigcont);
 
 bool ignores(const SignalAction& action, int signal) {
   return action.handler == action_ignore ||

@@ -14,14 +14,43 @@ class Thread;
 
 inline constexpr int signal_count = 64;  // 1 … 64
 enum Signal : int {
-  sighup = 1, sigint = 2, sigquit = 3, sigill = 4, sigtrap = 5, sigabrt = 6, sigbus = 7, sigfpe = 8, sigkill = 9,
-  sigusr1 = 10, sigsegv = 11, sigusr2 = 12, sigpipe = 13, sigalrm = 14, sigterm = 15, sigstkflt = 16, sigchld = 17,
-  sigcont = 18, sigstop = 19, sigtstp = 20, sigttin = 21, sigttou = 22, sigurg = 23, sigxcpu = 24, sigxfsz = 25,
-  sigvtalrm = 26, sigprof = 27, sigwinch = 28, sigio = 29, sigpwr = 30, sigsys = 31,
+  sighup = 1,
+  sigint = 2,
+  sigquit = 3,
+  sigill = 4,
+  sigtrap = 5,
+  sigabrt = 6,
+  sigbus = 7,
+  sigfpe = 8,
+  sigkill = 9,
+  sigusr1 = 10,
+  sigsegv = 11,
+  sigusr2 = 12,
+  sigpipe = 13,
+  sigalrm = 14,
+  sigterm = 15,
+  sigstkflt = 16,
+  sigchld = 17,
+  sigcont = 18,
+  sigstop = 19,
+  sigtstp = 20,
+  sigttin = 21,
+  sigttou = 22,
+  sigurg = 23,
+  sigxcpu = 24,
+  sigxfsz = 25,
+  sigvtalrm = 26,
+  sigprof = 27,
+  sigwinch = 28,
+  sigio = 29,
+  sigpwr = 30,
+  sigsys = 31,
 };
 
 using SignalSet = u64;  // bit n-1: signal n
-constexpr SignalSet signal_bit(int signal) { return SignalSet{1} << (signal - 1); }
+constexpr SignalSet signal_bit(int signal) {
+  return SignalSet{1} << (signal - 1);
+}
 
 // What a handler is told (the kernel's part of siginfo_t).
 struct SignalInfo {

@@ -161,7 +161,6 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   using LookList = IntrusiveList<Thread, &Thread::look_link_>;
 
  private:
-
   AtomicCoreSet wanted_cores_;      // any
   Atomic<i32> wanted_nice_{0};      // any
 

@@ -6,13 +6,19 @@
 
 namespace std {
 
-void __glibcxx_assert_fail(const char*, int, const char*, const char* condition) noexcept { corral::panic(condition); }
+void __glibcxx_assert_fail(const char*, int, const char*, const char* condition) noexcept {
+  corral::panic(condition);
+}
 
-void __throw_out_of_range_fmt(const char* text, ...) { corral::panic(text); }
+void __throw_out_of_range_fmt(const char* text, ...) {
+  corral::panic(text);
+}
 
 }  // namespace std
 
 extern "C" {
 [[noreturn]] void __cxa_pure_virtual();
-void __cxa_pure_virtual() { corral::panic("a pure virtual function was called"); }
+void __cxa_pure_virtual() {
+  corral::panic("a pure virtual function was called");
+}
 }

@@ -32,7 +32,9 @@ void put_in_ring(std::string_view text) REQUIRES(lock) {
   }
 }
 
-void put_in_ring_in_panic(std::string_view text) NO_THREAD_SAFETY_ANALYSIS { put_in_ring(text); }
+void put_in_ring_in_panic(std::string_view text) NO_THREAD_SAFETY_ANALYSIS {
+  put_in_ring(text);
+}
 
 // "[   12.345678] core 3: text\n"
 std::string_view make_line(std::span<char> to, std::string_view text) {
@@ -61,9 +63,13 @@ void remove_sink(Sink sink) {
   }
 }
 
-void set_time_source(TimeSource now) { time_source.store(now, Order::release); }
+void set_time_source(TimeSource now) {
+  time_source.store(now, Order::release);
+}
 
-void set_level(Level console) { console_level.store(console, Order::relaxed); }
+void set_level(Level console) {
+  console_level.store(console, Order::relaxed);
+}
 
 bool set_level(std::string_view name) {
   for (u8 i = 0; i < std::size(level_names); ++i) {
@@ -103,6 +109,8 @@ size_t copy_ring(char* to, size_t size) {
   return count;
 }
 
-void begin_panic() { in_panic.store(true, Order::relaxed); }
+void begin_panic() {
+  in_panic.store(true, Order::relaxed);
+}
 
 }  // namespace corral::log

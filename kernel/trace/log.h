@@ -32,10 +32,20 @@ void print(Level level, const char* format, const Arguments&... arguments) {
   char line[256];
   write(level, format_to(line, format, arguments...));
 }
-template <class... A> void error(const char* f, const A&... a) { print(Level::error, f, a...); }
-template <class... A> void warning(const char* f, const A&... a) { print(Level::warning, f, a...); }
-template <class... A> void notice(const char* f, const A&... a) { print(Level::notice, f, a...); }
-template <class... A> void info(const char* f, const A&... a) { print(Level::info, f, a...); }
-template <class... A> void debug(const char* f, const A&... a) { print(Level::debug, f, a...); }
+template <class... A> void error(const char* f, const A&... a) {
+  print(Level::error, f, a...);
+}
+template <class... A> void warning(const char* f, const A&... a) {
+  print(Level::warning, f, a...);
+}
+template <class... A> void notice(const char* f, const A&... a) {
+  print(Level::notice, f, a...);
+}
+template <class... A> void info(const char* f, const A&... a) {
+  print(Level::info, f, a...);
+}
+template <class... A> void debug(const char* f, const A&... a) {
+  print(Level::debug, f, a...);
+}
 
 }  // namespace corral::log

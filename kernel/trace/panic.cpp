@@ -73,8 +73,14 @@ void panic_with_frame(const char* message, const arch::TrapFrame& frame, std::so
   end(message);
 }
 
-void set_panic_hooks(const PanicHooks& wanted) { hooks = wanted; }
-void set_panic_action(PanicAction wanted) { action.store(wanted, Order::relaxed); }
-bool panicking() { return panic_core.load(Order::relaxed) != nobody; }
+void set_panic_hooks(const PanicHooks& wanted) {
+  hooks = wanted;
+}
+void set_panic_action(PanicAction wanted) {
+  action.store(wanted, Order::relaxed);
+}
+bool panicking() {
+  return panic_core.load(Order::relaxed) != nobody;
+}
 
 }  // namespace corral

@@ -28,9 +28,10 @@ void set_panic_action(PanicAction action);       // boot context
 [[nodiscard]] bool panicking();
 
 // Kept in every build: the cost is a compare and a branch, and a wrong kernel is worse than a stopped one.
-#define KERNEL_ASSERT(condition) \
-  do {                           \
-    if (!(condition)) [[unlikely]] ::corral::panic("assertion failed: " #condition); \
+#define KERNEL_ASSERT(condition)                        \
+  do {                                                  \
+    if (!(condition)) [[unlikely]]                      \
+      ::corral::panic("assertion failed: " #condition); \
   } while (false)
 
 }  // namespace corral

@@ -29,7 +29,9 @@ std::span<const Entry> entries() {
 
 }  // namespace
 
-size_t count() { return entries().size(); }
+size_t count() {
+  return entries().size();
+}
 
 Symbol find(VirtualAddress address) {
   u64 base = reinterpret_cast<u64>(corral_image_base);

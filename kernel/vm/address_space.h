@@ -146,8 +146,7 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   Result<void> settle_fault(Caller& caller, VirtualAddress page, Access access, bool only_missing);
   Result<Settled> try_to_settle(Caller& caller, VirtualAddress page, Access access, Supply& supply) REQUIRES(lock_);
   Result<Settled> map_missing(Area& area, VirtualAddress page, Access access, Supply& supply) REQUIRES(lock_);
-  Result<Settled> break_sharing(Caller& caller, Area& area, VirtualAddress page, Frame& shared, Supply& supply)
-      REQUIRES(lock_);
+  Result<Settled> break_sharing(Caller& caller, Area& area, VirtualAddress page, Frame& shared, Supply& supply) REQUIRES(lock_);
   Settled wait_for_change(Caller& caller) REQUIRES(lock_);
   [[nodiscard]] bool being_broken(VirtualAddress page) REQUIRES(lock_);
   static void finish_break(TranslationDrop& drop);

@@ -5,8 +5,12 @@ namespace corral::vm {
 
 namespace {
 
-u64 smaller(u64 a, u64 b) { return a < b ? a : b; }
-u64 larger(u64 a, u64 b) { return a > b ? a : b; }
+u64 smaller(u64 a, u64 b) {
+  return a < b ? a : b;
+}
+u64 larger(u64 a, u64 b) {
+  return a > b ? a : b;
+}
 
 }  // namespace
 

@@ -75,9 +75,7 @@ Result<void> AddressSpace::settle_fault(Caller& caller, VirtualAddress page, Acc
     switch (outcome) {
       case Settled::done: return {};
       case Settled::wait_for_change: return Errno::blocked;
-      case Settled::wait_for_cores:
-        caller.drop.begin(supply.targets);
-        return Errno::blocked;
+      case Settled::wait_for_cores: caller.drop.begin(supply.targets); return Errno::blocked;
       case Settled::wants_zeroed_page:
       case Settled::wants_page:
       case Settled::wants_backing_page: TRY(supply.provide(outcome));
@@ -85,8 +83,7 @@ Result<void> AddressSpace::settle_fault(Caller& caller, VirtualAddress page, Acc
   }
 }
 
-Result<AddressSpace::Settled> AddressSpace::try_to_settle(Caller& caller, VirtualAddress page, Access access,
-                                                          Supply& supply) {
+Result<AddressSpace::Settled> AddressSpace::try_to_settle(Caller& caller, VirtualAddress page, Access access, Supply& supply) {
   Area* area = areas_.find(page);
   if (area == nullptr && replaced_start_ <= page && page < replaced_end_) return wait_for_change(caller);
   if (area == nullptr) return Errno::efault;

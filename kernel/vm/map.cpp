@@ -78,8 +78,7 @@ Result<void> AddressSpace::place_area(Area& area, u64 note) {
   } else if (wish.value != 0 && wish.value < lowest_address) {
     wish = VirtualAddress{lowest_address};
   }
-  if (wish.value == 0 || wish.value > user_end - length || (wish + length) > limit ||
-      !areas_.is_free(wish, wish + length)) {
+  if (wish.value == 0 || wish.value > user_end - length || (wish + length) > limit || !areas_.is_free(wish, wish + length)) {
     if (!areas_.find_room(length, limit, wish)) return Errno::enomem;
   }
   area.start = wish;

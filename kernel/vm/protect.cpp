@@ -7,8 +7,7 @@
 
 namespace corral::vm {
 
-Result<void> AddressSpace::change_protection(Caller& caller, VirtualAddress start, VirtualAddress end,
-                                             Protection protection) {
+Result<void> AddressSpace::change_protection(Caller& caller, VirtualAddress start, VirtualAddress end, Protection protection) {
   TRY(areas_.isolate(start, end));
   struct Context {
     arch::PageTable& table;

@@ -60,8 +60,8 @@ Result<void> AddressSpace::resize_area(Caller& caller, const RemapRequest& reque
   TRY(check_growth(new_length - old_length, 0, !area->shared && area->protection.write));
   caller.note = old_start.value;
   if (!request.fixed) {
-    const bool fits = old_end == area->end && new_length <= user_end - old_start.value &&
-                      areas_.is_free(old_end, old_start + new_length);
+    const bool fits =
+        old_end == area->end && new_length <= user_end - old_start.value && areas_.is_free(old_end, old_start + new_length);
     if (fits && old_length != 0) {
       areas_.extend(*area, old_start + new_length);
       return {};

@@ -13,7 +13,9 @@ namespace corral::tests {
 namespace {
 
 // Lets pending interrupts of this core in.
-void take_interrupts() { asm volatile("sti; nop; cli" ::: "memory"); }
+void take_interrupts() {
+  asm volatile("sti; nop; cli" ::: "memory");
+}
 
 // Between the devices' vectors and those of the local controller: never installed.
 constexpr u32 unused_vector = 0xe5;

@@ -21,7 +21,9 @@ namespace {
 
 using namespace fs;
 
-Thread& this_thread() { return *this_core().executive->current(); }
+Thread& this_thread() {
+  return *this_core().executive->current();
+}
 
 u64 pages_free() {
   memory::trim_heap();
@@ -29,12 +31,16 @@ u64 pages_free() {
   return pages.free_global + pages.free_local;
 }
 
-u64 objects() { return memory::heap_statistics().objects; }
+u64 objects() {
+  return memory::heap_statistics().objects;
+}
 
 constinit u8 block[4 * page_size] = {};
 
 // Bytes that differ from place to place.
-u8 byte_at(u64 place) { return static_cast<u8>(place * 7 + place / 251); }
+u8 byte_at(u64 place) {
+  return static_cast<u8>(place * 7 + place / 251);
+}
 
 bool write_pattern(Inode& file, u64 offset, u64 size) {
   for (u64 i = 0; i < size; ++i) block[i] = byte_at(offset + i);
@@ -73,7 +79,9 @@ Ref<Inode> make(Inode& directory, std::string_view name, FileType type = FileTyp
   return made.ok() ? made.take() : Ref<Inode>{};
 }
 
-bool fails(const Result<void>& result, Errno error) { return !result.ok() && result.error() == error; }
+bool fails(const Result<void>& result, Errno error) {
+  return !result.ok() && result.error() == error;
+}
 
 }  // namespace
 

@@ -1,11 +1,11 @@
 // In the kernel: pages, objects and the byte functions, as they are linked and with the machine's own memory.
 #include <new>
 
+#include "kernel_test.h"
 #include "lib/memory_functions.h"
 #include "memory/heap.h"
 #include "memory/page_allocator.h"
 #include "sync/spin_lock.h"
-#include "kernel_test.h"
 
 namespace corral::tests {
 

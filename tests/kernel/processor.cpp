@@ -1,8 +1,8 @@
 // In the kernel: the rights of its own memory, guard pages, names of functions, floating-point images, segment bases.
+#include "arch/processor.h"
 #include "arch/backtrace.h"
 #include "arch/fp_state.h"
 #include "arch/page_table.h"
-#include "arch/processor.h"
 #include "arch/tls.h"
 #include "arch/traps.h"
 #include "core/core.h"
@@ -18,8 +18,9 @@ namespace corral::tests {
 
 namespace {
 
-
-void give_back(void*, PhysicalAddress table) { memory::release_page(memory::frame_of(table)); }
+void give_back(void*, PhysicalAddress table) {
+  memory::release_page(memory::frame_of(table));
+}
 
 // A table to look kernel addresses up in: the kernel half is the same in all.
 class AnyTable {

@@ -9,7 +9,9 @@ using vm::Access;
 using vm::AddressSpace;
 
 constexpr u64 place = 0x1000'0000;
-constexpr VirtualAddress at(u64 page, u64 offset = 0) { return {place + page * page_size + offset}; }
+constexpr VirtualAddress at(u64 page, u64 offset = 0) {
+  return {place + page * page_size + offset};
+}
 
 bool byte_is(AddressSpace& space, TestCaller& t, VirtualAddress address, u8 wanted) {
   const Result<u8> found = vm::read_user<u8>(space, t.caller, address);
@@ -146,7 +148,8 @@ KERNEL_TEST(vm_remap) {
   KERNEL_EXPECT(remap({at(0), 4 * page_size, 6 * page_size}).value() == at(0));
   KERNEL_EXPECT(space.map(t.caller, pages_at(place + 6 * page_size, 1, read_only)).ok());
   KERNEL_EXPECT(remap({at(0), 6 * page_size, 8 * page_size}).error() == Errno::enomem);
-  const Result<VirtualAddress> moved = remap({.old_start = at(0), .old_length = 6 * page_size, .new_length = 8 * page_size, .may_move = true});
+  const Result<VirtualAddress> moved =
+      remap({.old_start = at(0), .old_length = 6 * page_size, .new_length = 8 * page_size, .may_move = true});
   KERNEL_EXPECT(moved.ok() && moved.value() != at(0));
   const VirtualAddress now = moved.value();
   for (u64 i = 0; i < 4; ++i) KERNEL_EXPECT(byte_is(space, t, now + i * page_size, static_cast<u8>(i + 1)));

@@ -11,7 +11,9 @@ namespace {
 using vm::AddressSpace;
 
 constexpr u64 place = 0x3000'0000;
-constexpr VirtualAddress at(u64 page) { return {place + page * page_size}; }
+constexpr VirtualAddress at(u64 page) {
+  return {place + page * page_size};
+}
 
 constinit AddressSpace* looked_at = nullptr;
 
@@ -133,9 +135,7 @@ KERNEL_TEST(vm_many_rounds_across_cores) {
     KERNEL_EXPECT(made.ok());
     AddressSpace& space = *made.value();
     KERNEL_EXPECT(space.map(t.caller, pages_at(place, 100)).ok());
-    for (u64 i = 0; i < 100; ++i) {
-      KERNEL_EXPECT(vm::write_user<u8>(space, t.caller, at(i), static_cast<u8>(round)).ok());
-    }
+    for (u64 i = 0; i < 100; ++i) { KERNEL_EXPECT(vm::write_user<u8>(space, t.caller, at(i), static_cast<u8>(round)).ok()); }
     KERNEL_EXPECT(all_others_look(t, space, static_cast<u8>(round)) >= 0);
     Result<Ref<AddressSpace>> child = t.finish([&] { return space.fork(t.caller); });
     KERNEL_EXPECT(child.ok());

@@ -8,7 +8,9 @@ namespace {
 using vm::AddressSpace;
 
 constexpr u64 place = 0x2000'0000;
-constexpr VirtualAddress at(u64 page) { return {place + page * page_size}; }
+constexpr VirtualAddress at(u64 page) {
+  return {place + page * page_size};
+}
 
 bool byte_is(AddressSpace& space, TestCaller& t, VirtualAddress address, u8 wanted) {
   const Result<u8> found = vm::read_user<u8>(space, t.caller, address);

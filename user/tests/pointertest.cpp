@@ -37,76 +37,74 @@ constexpr int not_tried = -1;
 
 // A call with one pointer under test; answers its result or -errno.
 struct Case {
-    const char* name;
-    long (*call)(char* pointer);
+  const char* name;
+  long (*call)(char* pointer);
     // What must come out: 0 stands for any success (of a read, perhaps a part), otherwise an errno; or not_tried
     // where Linux's own versions differ or an answer says nothing about pointers.
-    int null;
-    int bad;  // kernel's half, non-canonical, unmapped, wrapping
-    int straddling;
-    int read_only;
+  int null;
+  int bad;  // kernel's half, non-canonical, unmapped, wrapping
+  int straddling;
+  int read_only;
 };
 
 template <typename... Arguments>
 long raw(long number, Arguments... arguments) {
-    errno = 0;
-    const long result = syscall(number, arguments...);
-    return result == -1 ? -errno : result;
+  errno = 0;
+  const long result = syscall(number, arguments...);
+  return result == -1 ? -errno : result;
 }
 
 struct Pipe {
-    int ends[2];
-    Pipe() {
-        CHECK_EQ(pipe(ends), 0);
-        CHECK_EQ(write(ends[1], "0123456789abcdef", 16), 16);
-    }
-    ~Pipe() {
-        close(ends[0]);
-        close(ends[1]);
-    }
+  int ends[2];
+  Pipe() {
+    CHECK_EQ(pipe(ends), 0);
+    CHECK_EQ(write(ends[1], "0123456789abcdef", 16), 16);
+  }
+  ~Pipe() {
+    close(ends[0]);
+    close(ends[1]);
+  }
 };
 
 struct File {
-    int number;
-    explicit File(const char* path, int flags = O_RDONLY) : number(open(path, flags)) { CHECK(number >= 0); }
-    ~File() { close(number); }
+  int number;
+  explicit File(const char* path, int flags = O_RDONLY) : number(open(path, flags)) { CHECK(number >= 0); }
+  ~File() { close(number); }
 };
 
 // A child that has ended and waits to be waited for.
 pid_t ended_child() {
-    const pid_t child = fork();
-    CHECK(child >= 0);
-    if (child == 0) {
-        _exit(3);
-    }
-    siginfo_t info{};
-    CHECK_EQ(waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
-    return child;
+  const pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) { _exit(3); }
+  siginfo_t info{};
+  CHECK_EQ(waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
+  return child;
 }
 
-void reap(pid_t child) { waitpid(child, nullptr, 0); }
+void reap(pid_t child) {
+  waitpid(child, nullptr, 0);
+}
 
 // Exec in a child: 0 if it came about, otherwise the child's -errno.
 long try_exec(const char* path, char** arguments, char** environment) {
-    int ends[2];
-    CHECK_EQ(pipe2(ends, O_CLOEXEC), 0);
-    const pid_t child = fork();
-    CHECK(child >= 0);
-    if (child == 0) {
-        close(0);
-        close(1);
-        close(2);
-        const long error = raw(SYS_execve, path, arguments, environment);
-        _exit(write(ends[1], &error, sizeof error) == sizeof error ? 0 : 1);
-    }
-    close(ends[1]);
-    long error = 0;
-    if (read(ends[0], &error, sizeof error) != sizeof error) {
-        error = 0;
-    }
-    close(ends[0]);
-    reap(child);
-    return error;
+  int ends[2];
+  CHECK_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    close(0);
+    close(1);
+    close(2);
+    const long error = raw(SYS_execve, path, arguments, environment);
+    _exit(write(ends[1], &error, sizeof error) == sizeof error ? 0 : 1);
+  }
+  close(ends[1]);
+  long error = 0;
+  if (read(ends[0], &error, sizeof error) != sizeof error) { error = 0; }
+  close(ends[0]);
+  reap(child);
+  return error;
 }
 
 char* no_strings[] = {nullptr};
@@ -265,89 +263,85 @@ constexpr Case cases[] = {
 // clang-format on
 
 const char* name_of(long result) {
-    static char text[32];
-    switch (-result) {
-        case EFAULT: return "EFAULT";
-        case EINVAL: return "EINVAL";
-        case ENOENT: return "ENOENT";
-        case EAGAIN: return "EAGAIN";
-        case ENOMEM: return "ENOMEM";
-        case ENOSYS: return "ENOSYS";
-        case EPERM: return "EPERM";
-        case ETIMEDOUT: return "ETIMEDOUT";
-        case EBADF: return "EBADF";
-        case ENOTTY: return "ENOTTY";
-        default: break;
-    }
-    if (result >= 0) {
-        return "ok";
-    }
-    snprintf(text, sizeof text, "errno %ld", -result);
-    return text;
+  static char text[32];
+  switch (-result) {
+    case EFAULT: return "EFAULT";
+    case EINVAL: return "EINVAL";
+    case ENOENT: return "ENOENT";
+    case EAGAIN: return "EAGAIN";
+    case ENOMEM: return "ENOMEM";
+    case ENOSYS: return "ENOSYS";
+    case EPERM: return "EPERM";
+    case ETIMEDOUT: return "ETIMEDOUT";
+    case EBADF: return "EBADF";
+    case ENOTTY: return "ENOTTY";
+    default: break;
+  }
+  if (result >= 0) { return "ok"; }
+  snprintf(text, sizeof text, "errno %ld", -result);
+  return text;
 }
 
 int expected_of(const Case& one, int kind) {
-    switch (kind) {
-        case null_pointer: return one.null;
-        case straddling: return one.straddling;
-        case read_only: return one.read_only;
-        default: return one.bad;
-    }
+  switch (kind) {
+    case null_pointer: return one.null;
+    case straddling: return one.straddling;
+    case read_only: return one.read_only;
+    default: return one.bad;
+  }
 }
 
 void make_pointers() {
-    char* area = static_cast<char*>(mmap(nullptr, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    CHECK(area != MAP_FAILED);
-    stack_t stack{};
-    stack.ss_flags = SS_DISABLE;
-    memcpy(area + disabled_stack, &stack, sizeof stack);
-    CHECK_EQ(munmap(area + 2 * page, 2 * page), 0);
-    CHECK_EQ(mprotect(area, page, PROT_READ), 0);
-    pointers[null_pointer] = nullptr;
-    pointers[kernel_half] = reinterpret_cast<char*>(0xffff800000000000);
-    pointers[non_canonical] = reinterpret_cast<char*>(0x4141000000000000);
-    pointers[unmapped] = area + 2 * page + 64;
-    pointers[wrapping] = reinterpret_cast<char*>(~uintptr_t{1});
-    pointers[straddling] = area + 2 * page - 2;
-    pointers[read_only] = area;
+  char* area = static_cast<char*>(mmap(nullptr, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  CHECK(area != MAP_FAILED);
+  stack_t stack{};
+  stack.ss_flags = SS_DISABLE;
+  memcpy(area + disabled_stack, &stack, sizeof stack);
+  CHECK_EQ(munmap(area + 2 * page, 2 * page), 0);
+  CHECK_EQ(mprotect(area, page, PROT_READ), 0);
+  pointers[null_pointer] = nullptr;
+  pointers[kernel_half] = reinterpret_cast<char*>(0xffff800000000000);
+  pointers[non_canonical] = reinterpret_cast<char*>(0x4141000000000000);
+  pointers[unmapped] = area + 2 * page + 64;
+  pointers[wrapping] = reinterpret_cast<char*>(~uintptr_t{1});
+  pointers[straddling] = area + 2 * page - 2;
+  pointers[read_only] = area;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    check_begin("pointertest", argc, argv);
-    make_pointers();
-    setvbuf(stdout, nullptr, _IOFBF, 1 << 16);
-    int differences = 0;
-    for (long round = 0; round < check_effort; ++round) {
-        for (const auto& one : cases) {
-            for (int kind = 0; kind < kind_count; ++kind) {
-                const int expected = expected_of(one, kind);
-                if (expected == not_tried) {
-                    continue;
-                }
+  check_begin("pointertest", argc, argv);
+  make_pointers();
+  setvbuf(stdout, nullptr, _IOFBF, 1 << 16);
+  int differences = 0;
+  for (long round = 0; round < check_effort; ++round) {
+    for (const auto& one : cases) {
+      for (int kind = 0; kind < kind_count; ++kind) {
+        const int expected = expected_of(one, kind);
+        if (expected == not_tried) { continue; }
                 // No zero byte, which would end a path, even if the last call wrote one.
-                memset(pointers[straddling] - (page - 2), 'a', page);
-                const long result = one.call(pointers[kind]);
-                const bool same = expected == 0 ? result >= 0 : result == -expected;
-                printf("%s, %s: %s", one.name, kind_names[kind], name_of(result));
-                if (!same) {
-                    ++differences;
-                    printf("   DIFFERS: %s expected", name_of(-expected));
-                }
-                printf("\n");
-                fflush(stdout);
-                check_count += same;
-            }
+        memset(pointers[straddling] - (page - 2), 'a', page);
+        const long result = one.call(pointers[kind]);
+        const bool same = expected == 0 ? result >= 0 : result == -expected;
+        printf("%s, %s: %s", one.name, kind_names[kind], name_of(result));
+        if (!same) {
+          ++differences;
+          printf("   DIFFERS: %s expected", name_of(-expected));
         }
+        printf("\n");
+        fflush(stdout);
+        check_count += same;
+      }
     }
+  }
     // The registers that hold user addresses refuse the kernel's. (Only what must fail: success would break us.)
-    CHECK_ERRNO(syscall(SYS_arch_prctl, ARCH_SET_FS, pointers[kernel_half]), EPERM);
-    CHECK_ERRNO(syscall(SYS_arch_prctl, ARCH_SET_FS, pointers[non_canonical]), EPERM);
-    CHECK_ERRNO(syscall(SYS_arch_prctl, ARCH_SET_GS, pointers[kernel_half]), EPERM);
-    if (differences != 0) {
-        printf("pointertest: FAILED: %d cases differ\n", differences);
-        return 1;
-    }
-    return check_done();
+  CHECK_ERRNO(syscall(SYS_arch_prctl, ARCH_SET_FS, pointers[kernel_half]), EPERM);
+  CHECK_ERRNO(syscall(SYS_arch_prctl, ARCH_SET_FS, pointers[non_canonical]), EPERM);
+  CHECK_ERRNO(syscall(SYS_arch_prctl, ARCH_SET_GS, pointers[kernel_half]), EPERM);
+  if (differences != 0) {
+    printf("pointertest: FAILED: %d cases differ\n", differences);
+    return 1;
+  }
+  return check_done();
 }

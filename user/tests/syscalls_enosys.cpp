@@ -6,7 +6,7 @@ namespace {
 
 // The registers that a system call keeps on Linux x86-64: all but rax (result), rcx and r11 (the instruction's own).
 struct Registers {
-    uint64_t rax, rbx, rdx, rsi, rdi, rbp, r8, r9, r10, r12, r13, r14, r15;
+  uint64_t rax, rbx, rdx, rsi, rdi, rbp, r8, r9, r10, r12, r13, r14, r15;
 };
 
 }  // namespace
@@ -31,38 +31,38 @@ extern "C" void call_with(Registers* registers);
 namespace {
 
 void expect(uint64_t number, int64_t result) {
-    const Registers before = {number, 0x1111, 0x2222, 0x3333, 0x4444, 0x5555, 0x6666, 0x7777, 0x8888, 0x9999, 0xaaaa,
-                              0xbbbb, 0xcccc};
-    Registers after = before;
-    call_with(&after);
-    CHECK_EQ(after.rax, result);
-    CHECK_EQ(after.rbx, before.rbx);
-    CHECK_EQ(after.rdx, before.rdx);
-    CHECK_EQ(after.rsi, before.rsi);
-    CHECK_EQ(after.rdi, before.rdi);
-    CHECK_EQ(after.rbp, before.rbp);
-    CHECK_EQ(after.r8, before.r8);
-    CHECK_EQ(after.r9, before.r9);
-    CHECK_EQ(after.r10, before.r10);
-    CHECK_EQ(after.r12, before.r12);
-    CHECK_EQ(after.r13, before.r13);
-    CHECK_EQ(after.r14, before.r14);
-    CHECK_EQ(after.r15, before.r15);
+  const Registers before = {number, 0x1111, 0x2222, 0x3333, 0x4444, 0x5555, 0x6666,
+                            0x7777, 0x8888, 0x9999, 0xaaaa, 0xbbbb, 0xcccc};
+  Registers after = before;
+  call_with(&after);
+  CHECK_EQ(after.rax, result);
+  CHECK_EQ(after.rbx, before.rbx);
+  CHECK_EQ(after.rdx, before.rdx);
+  CHECK_EQ(after.rsi, before.rsi);
+  CHECK_EQ(after.rdi, before.rdi);
+  CHECK_EQ(after.rbp, before.rbp);
+  CHECK_EQ(after.r8, before.r8);
+  CHECK_EQ(after.r9, before.r9);
+  CHECK_EQ(after.r10, before.r10);
+  CHECK_EQ(after.r12, before.r12);
+  CHECK_EQ(after.r13, before.r13);
+  CHECK_EQ(after.r14, before.r14);
+  CHECK_EQ(after.r15, before.r15);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    check_begin("syscalls_enosys", argc, argv);
-    constexpr uint64_t getpid_number = 39;
-    using Calls = const uint64_t[];
-    for (long round = 0; round < check_effort; ++round) {
+  check_begin("syscalls_enosys", argc, argv);
+  constexpr uint64_t getpid_number = 39;
+  using Calls = const uint64_t[];
+  for (long round = 0; round < check_effort; ++round) {
         // Never assigned; far out; and negative.
-        for (const uint64_t number : Calls{400, 423, 1023, 99999, 0x7fffffff, ~uint64_t{0}, ~uint64_t{0} - 1}) {
-            expect(number, -ENOSYS);
-        }
-        // A call that exists keeps them as well.
-        expect(getpid_number, getpid());
+    for (const uint64_t number : Calls{400, 423, 1023, 99999, 0x7fffffff, ~uint64_t{0}, ~uint64_t{0} - 1}) {
+      expect(number, -ENOSYS);
     }
-    return check_done();
+        // A call that exists keeps them as well.
+    expect(getpid_number, getpid());
+  }
+  return check_done();
 }

@@ -81,9 +81,25 @@ Result<i64> pipe_size(OpenFile& file, bool set, u64 size) {
 
 Result<i64> sys_fcntl(Call& call) {
   enum : int {
-    dup_fd = 0, get_fd = 1, set_fd = 2, get_flags = 3, set_flags = 4, get_lock = 5, set_lock = 6, set_lock_wait = 7,
-    set_owner = 8, get_owner = 9, set_signal = 10, get_signal = 11, ofd_get_lock = 36, ofd_set_lock = 37,
-    ofd_set_lock_wait = 38, dup_fd_cloexec = 1030, set_pipe_size = 1031, get_pipe_size = 1032, add_seals = 1033,
+    dup_fd = 0,
+    get_fd = 1,
+    set_fd = 2,
+    get_flags = 3,
+    set_flags = 4,
+    get_lock = 5,
+    set_lock = 6,
+    set_lock_wait = 7,
+    set_owner = 8,
+    get_owner = 9,
+    set_signal = 10,
+    get_signal = 11,
+    ofd_get_lock = 36,
+    ofd_set_lock = 37,
+    ofd_set_lock_wait = 38,
+    dup_fd_cloexec = 1030,
+    set_pipe_size = 1031,
+    get_pipe_size = 1032,
+    add_seals = 1033,
     get_seals = 1034,
   };
   FileTable& files = resources_of(call).files();

@@ -166,8 +166,8 @@ Result<void> execute_program(Thread& thread, i32 directory, std::string_view pat
   if (image.interpreter_size != 0) {
     Text loader_path;
     TRY(loader_path.allocate(image.interpreter_size));
-    const u64 got = TRY(
-        source.read_at(image.interpreter_offset, {reinterpret_cast<u8*>(loader_path.data()), image.interpreter_size}));
+    const u64 got =
+        TRY(source.read_at(image.interpreter_offset, {reinterpret_cast<u8*>(loader_path.data()), image.interpreter_size}));
     if (got != image.interpreter_size || loader_path.data()[got - 1] != '\0') return Errno::enoexec;
     loader_file = TRY(fs::open_executable(thread, at_fdcwd, {loader_path.data(), got - 1}));
   }

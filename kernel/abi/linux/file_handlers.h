@@ -18,7 +18,9 @@ namespace corral::abi {
 [[nodiscard]] std::span<const Entry> change_calls();  // chmod, chown, utimensat …
 [[nodiscard]] std::span<const Entry> mount_calls();   // mount, chroot, chdir …
 
-inline fs::Resources& resources_of(Call& call) { return fs::Resources::of(call.process); }
+inline fs::Resources& resources_of(Call& call) {
+  return fs::Resources::of(call.process);
+}
 
 inline Result<Ref<fs::OpenFile>> file_at(Call& call, unsigned index) {
   return resources_of(call).files().get(call.number(index));

@@ -9,7 +9,12 @@ namespace corral::abi {
 namespace {
 
 enum Operation : u32 {
-  op_wait = 0, op_wake = 1, op_requeue = 3, op_cmp_requeue = 4, op_wait_bitset = 9, op_wake_bitset = 10,
+  op_wait = 0,
+  op_wake = 1,
+  op_requeue = 3,
+  op_cmp_requeue = 4,
+  op_wait_bitset = 9,
+  op_wake_bitset = 10,
 };
 constexpr u32 flag_private = 128, flag_realtime = 256;
 

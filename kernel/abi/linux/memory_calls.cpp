@@ -11,12 +11,33 @@ namespace corral::abi {
 
 namespace {
 
-enum Prot : u64 { prot_read = 1, prot_write = 2, prot_execute = 4, prot_sem = 8, prot_growsdown = 1u << 24, prot_growsup = 1u << 25 };
+enum Prot : u64 {
+  prot_read = 1,
+  prot_write = 2,
+  prot_execute = 4,
+  prot_sem = 8,
+  prot_growsdown = 1u << 24,
+  prot_growsup = 1u << 25
+};
 enum MapFlag : u64 {
-  map_shared = 1, map_private = 2, map_shared_validate = 3, map_type = 0xf,
-  map_fixed = 0x10, map_anonymous = 0x20, map_32bit = 0x40, map_growsdown = 0x100, map_denywrite = 0x800,
-  map_executable = 0x1000, map_locked = 0x2000, map_noreserve = 0x4000, map_populate = 0x8000, map_nonblock = 0x10000,
-  map_stack = 0x20000, map_hugetlb = 0x40000, map_fixed_noreplace = 0x100000, map_uninitialized = 0x4000000,
+  map_shared = 1,
+  map_private = 2,
+  map_shared_validate = 3,
+  map_type = 0xf,
+  map_fixed = 0x10,
+  map_anonymous = 0x20,
+  map_32bit = 0x40,
+  map_growsdown = 0x100,
+  map_denywrite = 0x800,
+  map_executable = 0x1000,
+  map_locked = 0x2000,
+  map_noreserve = 0x4000,
+  map_populate = 0x8000,
+  map_nonblock = 0x10000,
+  map_stack = 0x20000,
+  map_hugetlb = 0x40000,
+  map_fixed_noreplace = 0x100000,
+  map_uninitialized = 0x4000000,
 };
 constexpr u64 known_map_flags = map_type | map_fixed | map_anonymous | map_32bit | map_growsdown | map_denywrite |
                                 map_executable | map_locked | map_noreserve | map_populate | map_nonblock | map_stack |
@@ -110,7 +131,8 @@ Result<i64> sys_mprotect(Call& call) {
   if (call.argument[1] == 0) return i64{0};
   const u64 end = call.argument[0] + round_up(call.argument[1], page_size);
   if (end <= call.argument[0]) return Errno::enomem;
-  if ((bits & ~u64{prot_read | prot_write | prot_execute | prot_sem | prot_growsdown | prot_growsup}) != 0) return Errno::einval;
+  if ((bits & ~u64{prot_read | prot_write | prot_execute | prot_sem | prot_growsdown | prot_growsup}) != 0)
+    return Errno::einval;
   if (grows != 0) return Errno::einval;  // no area grows by itself
   return as_result(call.space.protect(call.thread.caller, call.address(0), call.argument[1], protection_of(bits)));
 }
@@ -159,18 +181,46 @@ Result<void> touch(Call& call, VirtualAddress start, VirtualAddress end, vm::Acc
 
 Result<i64> sys_madvise(Call& call) {
   enum Advice : int {
-    normal = 0, random = 1, sequential = 2, will_need = 3, dont_need = 4, free = 8, do_fork = 11, huge_page = 14,
-    no_huge_page = 15, dont_dump = 16, do_dump = 17, keep_on_fork = 19, cold = 20, page_out = 21, populate_read = 22,
-    populate_write = 23, dont_need_locked = 24,
+    normal = 0,
+    random = 1,
+    sequential = 2,
+    will_need = 3,
+    dont_need = 4,
+    free = 8,
+    do_fork = 11,
+    huge_page = 14,
+    no_huge_page = 15,
+    dont_dump = 16,
+    do_dump = 17,
+    keep_on_fork = 19,
+    cold = 20,
+    page_out = 21,
+    populate_read = 22,
+    populate_write = 23,
+    dont_need_locked = 24,
   };
   vm::Caller& caller = call.thread.caller;
   const VirtualAddress start = call.address(0);
   const u64 length = call.argument[1];
   const int advice = call.number(2);
   switch (advice) {
-    case normal: case random: case sequential: case will_need: case dont_need: case free: case do_fork: case huge_page:
-    case no_huge_page: case dont_dump: case do_dump: case keep_on_fork: case cold: case page_out: case populate_read:
-    case populate_write: case dont_need_locked: break;
+    case normal:
+    case random:
+    case sequential:
+    case will_need:
+    case dont_need:
+    case free:
+    case do_fork:
+    case huge_page:
+    case no_huge_page:
+    case dont_dump:
+    case do_dump:
+    case keep_on_fork:
+    case cold:
+    case page_out:
+    case populate_read:
+    case populate_write:
+    case dont_need_locked: break;
     default: return Errno::einval;
   }
   if (start.value % page_size != 0) return Errno::einval;
@@ -178,7 +228,8 @@ Result<i64> sys_madvise(Call& call) {
   if (rounded < length || start.value + rounded < start.value) return Errno::einval;
   if (rounded == 0) return i64{0};
   switch (advice) {
-    case dont_need: case dont_need_locked: return as_result(call.space.discard(caller, start, length));
+    case dont_need:
+    case dont_need_locked: return as_result(call.space.discard(caller, start, length));
     case free: return as_result(call.space.discard(caller, start, length, true));
     default: break;
   }
@@ -243,7 +294,9 @@ Result<i64> lock_pages(Call& call, bool on_fault) {
   return as_result(Result<void>{touched.error()});
 }
 
-Result<i64> sys_mlock(Call& call) { return lock_pages(call, false); }
+Result<i64> sys_mlock(Call& call) {
+  return lock_pages(call, false);
+}
 
 Result<i64> sys_mlock2(Call& call) {
   constexpr u64 on_fault = 1;
@@ -264,27 +317,24 @@ Result<i64> sys_mlockall(Call& call) {
   return i64{0};
 }
 
-Result<i64> sys_munlockall(Call&) { return i64{0}; }
+Result<i64> sys_munlockall(Call&) {
+  return i64{0};
+}
 
 constexpr Entry entries[] = {
-    {9, "mmap", sys_mmap},
-    {10, "mprotect", sys_mprotect},
-    {11, "munmap", sys_munmap},
-    {12, "brk", sys_brk},
-    {25, "mremap", sys_mremap},
-    {26, "msync", sys_msync},
-    {27, "mincore", sys_mincore},
-    {28, "madvise", sys_madvise},
-    {149, "mlock", sys_mlock},
-    {150, "munlock", sys_munlock},
-    {151, "mlockall", sys_mlockall},
-    {152, "munlockall", sys_munlockall},
-    {325, "mlock2", sys_mlock2},
-    {329, "pkey_mprotect", sys_pkey_mprotect},
+    {9, "mmap", sys_mmap},           {10, "mprotect", sys_mprotect},
+    {11, "munmap", sys_munmap},      {12, "brk", sys_brk},
+    {25, "mremap", sys_mremap},      {26, "msync", sys_msync},
+    {27, "mincore", sys_mincore},    {28, "madvise", sys_madvise},
+    {149, "mlock", sys_mlock},       {150, "munlock", sys_munlock},
+    {151, "mlockall", sys_mlockall}, {152, "munlockall", sys_munlockall},
+    {325, "mlock2", sys_mlock2},     {329, "pkey_mprotect", sys_pkey_mprotect},
 };
 
 }  // namespace
 
-std::span<const Entry> memory_calls() { return entries; }
+std::span<const Entry> memory_calls() {
+  return entries;
+}
 
 }  // namespace corral::abi

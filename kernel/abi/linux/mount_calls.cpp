@@ -111,7 +111,7 @@ Result<i64> sys_umount2(Call& call) {
 }
 
 constexpr Entry entries[] = {
-    {79, "getcwd", sys_getcwd}, {80, "chdir", sys_chdir},   {81, "fchdir", sys_fchdir},
+    {79, "getcwd", sys_getcwd},  {80, "chdir", sys_chdir},  {81, "fchdir", sys_fchdir},
     {161, "chroot", sys_chroot}, {165, "mount", sys_mount}, {166, "umount2", sys_umount2},
 };
 

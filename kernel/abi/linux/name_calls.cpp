@@ -163,10 +163,12 @@ Result<i64> sys_symlinkat(Call& call) {
 }
 
 constexpr Entry entries[] = {
-    {82, "rename", sys_rename},       {83, "mkdir", sys_mkdir},         {84, "rmdir", sys_rmdir},
-    {86, "link", sys_link},           {87, "unlink", sys_unlink},       {88, "symlink", sys_symlink},
-    {133, "mknod", sys_mknod},        {258, "mkdirat", sys_mkdirat},    {259, "mknodat", sys_mknodat},
-    {263, "unlinkat", sys_unlinkat},  {264, "renameat", sys_renameat},  {265, "linkat", sys_linkat},
+    {82, "rename", sys_rename},        {83, "mkdir", sys_mkdir},
+    {84, "rmdir", sys_rmdir},          {86, "link", sys_link},
+    {87, "unlink", sys_unlink},        {88, "symlink", sys_symlink},
+    {133, "mknod", sys_mknod},         {258, "mkdirat", sys_mkdirat},
+    {259, "mknodat", sys_mknodat},     {263, "unlinkat", sys_unlinkat},
+    {264, "renameat", sys_renameat},   {265, "linkat", sys_linkat},
     {266, "symlinkat", sys_symlinkat}, {316, "renameat2", sys_renameat2},
 };
 

@@ -149,9 +149,15 @@ Result<i64> sys_faccessat2(Call& call) {
 }
 
 constexpr Entry entries[] = {
-    {2, "open", sys_open},           {21, "access", sys_access},         {76, "truncate", sys_truncate},
-    {85, "creat", sys_creat},        {89, "readlink", sys_readlink},     {257, "openat", sys_openat},
-    {267, "readlinkat", sys_readlinkat}, {269, "faccessat", sys_faccessat}, {437, "openat2", sys_openat2},
+    {2, "open", sys_open},
+    {21, "access", sys_access},
+    {76, "truncate", sys_truncate},
+    {85, "creat", sys_creat},
+    {89, "readlink", sys_readlink},
+    {257, "openat", sys_openat},
+    {267, "readlinkat", sys_readlinkat},
+    {269, "faccessat", sys_faccessat},
+    {437, "openat2", sys_openat2},
     {439, "faccessat2", sys_faccessat2},
 };
 

@@ -62,7 +62,8 @@ Result<u64> Polling::look(fs::FileTable& table, bool enlist) {
     if (enlisted_) {
       fs::OpenFile* file = set.entry(i).file();
       if (file != nullptr) bits = file->poll(nullptr);
-    } else if (Result<Ref<fs::OpenFile>> file = table.get(polled.descriptor); file.ok() && (file.value()->flags() & fs::o_path) == 0) {
+    } else if (Result<Ref<fs::OpenFile>> file = table.get(polled.descriptor);
+               file.ok() && (file.value()->flags() & fs::o_path) == 0) {
       fs::PollEntry* entry = nullptr;
       if (enlist) {
         entry = &set.entry(i);
@@ -234,7 +235,8 @@ Result<i64> sys_select(Call& call) {
   if (call.argument[4] != 0) {
     const TimeVal wait = TRY(call.read<TimeVal>(call.address(4)));
     if (wait.microseconds < 0) return Errno::einval;
-    deadline = deadline_of(TRY(duration_of({wait.seconds + wait.microseconds / 1'000'000, wait.microseconds % 1'000'000 * 1000})));
+    deadline =
+        deadline_of(TRY(duration_of({wait.seconds + wait.microseconds / 1'000'000, wait.microseconds % 1'000'000 * 1000})));
   }
   return select(call, deadline, {}, 0);
 }

@@ -9,10 +9,20 @@ namespace corral::abi {
 namespace {
 
 enum CloneFlag : u64 {
-  clone_vm = 0x100, clone_fs = 0x200, clone_files = 0x400, clone_sighand = 0x800, clone_pidfd = 0x1000,
-  clone_vfork = 0x4000, clone_parent = 0x8000, clone_thread = 0x1'0000, clone_settls = 0x8'0000,
-  clone_parent_settid = 0x10'0000, clone_child_cleartid = 0x20'0000, clone_child_settid = 0x100'0000,
-  clone_new_any = 0x7e02'0000, clone_clear_sighand = 0x1'0000'0000,
+  clone_vm = 0x100,
+  clone_fs = 0x200,
+  clone_files = 0x400,
+  clone_sighand = 0x800,
+  clone_pidfd = 0x1000,
+  clone_vfork = 0x4000,
+  clone_parent = 0x8000,
+  clone_thread = 0x1'0000,
+  clone_settls = 0x8'0000,
+  clone_parent_settid = 0x10'0000,
+  clone_child_cleartid = 0x20'0000,
+  clone_child_settid = 0x100'0000,
+  clone_new_any = 0x7e02'0000,
+  clone_clear_sighand = 0x1'0000'0000,
 };
 
 struct CloneRequest {
@@ -59,8 +69,7 @@ void copy_context(Thread& child, Thread& parent, const CloneRequest& r) {
 
 Result<Ref<Process>> make_process(Call& call, const CloneRequest& r, Ref<vm::AddressSpace> space) {
   Process& parent = call.process;
-  Ref<ProcessResources> resources =
-      (r.flags & clone_files) != 0 ? parent.resources : TRY(parent.resources->duplicate());
+  Ref<ProcessResources> resources = (r.flags & clone_files) != 0 ? parent.resources : TRY(parent.resources->duplicate());
   Ref<Process> child = TRY(Process::create(&parent));
   child->resources = std::move(resources);
   child->set_space(std::move(space));
@@ -103,8 +112,7 @@ Result<i64> clone(Call& call, const CloneRequest& r) {
     const bool under_way = caller.caller.under_way();
     if (!under_way && processes::thread_count() >= call.process.limits.processes) return Errno::eagain;
     const VirtualAddress kept = (r.flags & clone_parent_settid) != 0 ? VirtualAddress{r.parent_tid} : VirtualAddress{};
-    Ref<vm::AddressSpace> space =
-        (r.flags & clone_vm) != 0 ? call.process.space() : TRY(call.space.fork(caller.caller, kept));
+    Ref<vm::AddressSpace> space = (r.flags & clone_vm) != 0 ? call.process.space() : TRY(call.space.fork(caller.caller, kept));
     process = TRY(make_process(call, r, std::move(space)));
   }
   Result<Ref<Thread>> made = process->add_thread();

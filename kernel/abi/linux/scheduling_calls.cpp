@@ -61,9 +61,7 @@ Result<i64> sys_sched_setscheduler(Call& call) {
   const i32 priority = TRY(call.read<i32>(call.address(2)));
   const i32 wanted = call.number(1) & ~0x4000'0000;
   if (wanted == other || wanted == batch || wanted == idle) return priority == 0 ? Result<i64>{0} : Result<i64>{Errno::einval};
-  if (wanted == fifo || wanted == round_robin) {
-    return priority < 1 || priority > 99 ? Errno::einval : Errno::eperm;
-  }
+  if (wanted == fifo || wanted == round_robin) { return priority < 1 || priority > 99 ? Errno::einval : Errno::eperm; }
   return Errno::einval;
 }
 Result<i64> sys_sched_getscheduler(Call& call) {

@@ -56,9 +56,8 @@ Result<i64> sys_rt_sigprocmask(Call& call) {
 
 Result<i64> sys_rt_sigpending(Call& call) {
   if (call.argument[1] > set_size) return Errno::einval;
-  const SignalSet pending =
-      (call.thread.signals.pending.load(Order::acquire) | call.process.pending.load(Order::acquire)) &
-      call.thread.signals.blocked;
+  const SignalSet pending = (call.thread.signals.pending.load(Order::acquire) | call.process.pending.load(Order::acquire)) &
+                            call.thread.signals.blocked;
   TRY(vm::copy_out(call.space, call.thread.caller, call.address(0), &pending, call.argument[1]));
   return 0;
 }
@@ -138,7 +137,11 @@ Result<i64> sys_sigaltstack(Call& call) {
   ThreadSignals& s = call.thread.signals;
   const u64 sp = call.thread.frame.stack_pointer().value;
   const bool on_it = s.alternate_stack_size != 0 && sp - s.alternate_stack.value < s.alternate_stack_size;
-  const Stack old{s.alternate_stack.value, s.alternate_stack_size == 0 ? disabled : on_it ? on_stack : 0, 0, s.alternate_stack_size};
+  const Stack old{s.alternate_stack.value,
+                  s.alternate_stack_size == 0 ? disabled
+                  : on_it                     ? on_stack
+                                              : 0,
+                  0, s.alternate_stack_size};
   Stack wanted{};
   if (call.argument[0] != 0) {
     wanted = TRY(call.read<Stack>(call.address(0)));
@@ -202,8 +205,8 @@ Result<i64> sys_kill(Call& call) {
   const i32 group = target == 0 ? call.process.group.load(Order::relaxed) : -target;
   bool any = false;
   processes::for_each([&](Process& process) {
-    const bool meant = target == -1 ? process.id().value != 1 && &process != &call.process
-                                    : process.group.load(Order::relaxed) == group;
+    const bool meant =
+        target == -1 ? process.id().value != 1 && &process != &call.process : process.group.load(Order::relaxed) == group;
     if (meant) {
       any = true;
       if (signal != 0) (void)signals::send(process, info);
@@ -260,12 +263,18 @@ Result<i64> sys_rt_tgsigqueueinfo(Call& call) {
 }
 
 constexpr Entry entries[] = {
-    {13, "rt_sigaction", sys_rt_sigaction},     {14, "rt_sigprocmask", sys_rt_sigprocmask},
-    {15, "rt_sigreturn", sys_rt_sigreturn},     {34, "pause", sys_pause},
-    {62, "kill", sys_kill},                     {127, "rt_sigpending", sys_rt_sigpending},
-    {128, "rt_sigtimedwait", sys_rt_sigtimedwait}, {129, "rt_sigqueueinfo", sys_rt_sigqueueinfo},
-    {130, "rt_sigsuspend", sys_rt_sigsuspend},  {131, "sigaltstack", sys_sigaltstack},
-    {200, "tkill", sys_tkill},                  {234, "tgkill", sys_tgkill},
+    {13, "rt_sigaction", sys_rt_sigaction},
+    {14, "rt_sigprocmask", sys_rt_sigprocmask},
+    {15, "rt_sigreturn", sys_rt_sigreturn},
+    {34, "pause", sys_pause},
+    {62, "kill", sys_kill},
+    {127, "rt_sigpending", sys_rt_sigpending},
+    {128, "rt_sigtimedwait", sys_rt_sigtimedwait},
+    {129, "rt_sigqueueinfo", sys_rt_sigqueueinfo},
+    {130, "rt_sigsuspend", sys_rt_sigsuspend},
+    {131, "sigaltstack", sys_sigaltstack},
+    {200, "tkill", sys_tkill},
+    {234, "tgkill", sys_tgkill},
     {297, "rt_tgsigqueueinfo", sys_rt_tgsigqueueinfo},
 };
 

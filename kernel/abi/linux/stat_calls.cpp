@@ -97,7 +97,8 @@ Result<i64> sys_statx(Call& call) {
   if ((flags & ~(fs::at_symlink_nofollow | fs::at_empty_path | no_automount | sync_flags)) != 0) return Errno::einval;
   if ((flags & sync_flags) == sync_flags || (call.argument[3] & reserved) != 0) return Errno::einval;
   NamedFile named;
-  Ref<Inode> file = TRY(named.existing(call, call.number(0), call.address(1), follow_unless(flags, fs::at_symlink_nofollow), flags));
+  Ref<Inode> file =
+      TRY(named.existing(call, call.number(0), call.address(1), follow_unless(flags, fs::at_symlink_nofollow), flags));
   const Attributes a = file->attributes();
   Statx statx{};
   statx.mask = basic_and_birth;
@@ -156,7 +157,7 @@ Result<i64> sys_fstatfs(Call& call) {
 }
 
 constexpr Entry entries[] = {
-    {4, "stat", sys_stat},       {5, "fstat", sys_fstat},     {6, "lstat", sys_lstat},
+    {4, "stat", sys_stat},       {5, "fstat", sys_fstat},       {6, "lstat", sys_lstat},
     {137, "statfs", sys_statfs}, {138, "fstatfs", sys_fstatfs}, {262, "newfstatat", sys_newfstatat},
     {332, "statx", sys_statx},
 };

@@ -108,8 +108,16 @@ Result<i64> sys_arch_prctl(Call& call) {
 
 Result<i64> sys_prctl(Call& call) {
   enum : i32 {
-    set_parent_death_signal = 1, get_parent_death_signal = 2, get_dumpable = 3, set_dumpable = 4, set_name = 15,
-    get_name = 16, set_timer_slack = 29, get_timer_slack = 30, set_no_new_privileges = 38, get_no_new_privileges = 39,
+    set_parent_death_signal = 1,
+    get_parent_death_signal = 2,
+    get_dumpable = 3,
+    set_dumpable = 4,
+    set_name = 15,
+    get_name = 16,
+    set_timer_slack = 29,
+    get_timer_slack = 30,
+    set_no_new_privileges = 38,
+    get_no_new_privileges = 39,
   };
   Thread& thread = call.thread;
   switch (call.number(0)) {
@@ -218,17 +226,29 @@ Result<i64> sys_reboot(Call& call) {
   }
 }
 
-Result<i64> sys_membarrier(Call&) { return Errno::enosys; }  // as a Linux kernel without it
-Result<i64> sys_rseq(Call&) { return Errno::enosys; }        // likewise
+Result<i64> sys_membarrier(Call&) {
+  return Errno::enosys;
+}  // as a Linux kernel without it
+Result<i64> sys_rseq(Call&) {
+  return Errno::enosys;
+}        // likewise
 Result<i64> sys_personality(Call& call) {
   return call.argument[0] == 0xffff'ffff || call.argument[0] == 0 ? Result<i64>{0} : Result<i64>{Errno::einval};
 }
 
 constexpr Entry entries[] = {
-    {63, "uname", sys_uname},           {97, "getrlimit", sys_getrlimit},   {99, "sysinfo", sys_sysinfo},
-    {103, "syslog", sys_syslog},        {135, "personality", sys_personality}, {157, "prctl", sys_prctl},
-    {158, "arch_prctl", sys_arch_prctl}, {160, "setrlimit", sys_setrlimit}, {169, "reboot", sys_reboot},
-    {302, "prlimit64", sys_prlimit64},  {318, "getrandom", sys_getrandom},  {324, "membarrier", sys_membarrier},
+    {63, "uname", sys_uname},
+    {97, "getrlimit", sys_getrlimit},
+    {99, "sysinfo", sys_sysinfo},
+    {103, "syslog", sys_syslog},
+    {135, "personality", sys_personality},
+    {157, "prctl", sys_prctl},
+    {158, "arch_prctl", sys_arch_prctl},
+    {160, "setrlimit", sys_setrlimit},
+    {169, "reboot", sys_reboot},
+    {302, "prlimit64", sys_prlimit64},
+    {318, "getrandom", sys_getrandom},
+    {324, "membarrier", sys_membarrier},
     {334, "rseq", sys_rseq},
 };
 

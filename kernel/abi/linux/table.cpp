@@ -34,7 +34,9 @@ Result<i64> unknown(u64 number, const Thread& thread) {
 Errno run_system_call(Thread& thread) {
   arch::TrapFrame& frame = thread.frame;
   const u64 number = frame.system_call_number();
-  Call call{thread, thread.process(), *thread.space,
+  Call call{thread,
+            thread.process(),
+            *thread.space,
             {frame.argument(0), frame.argument(1), frame.argument(2), frame.argument(3), frame.argument(4), frame.argument(5)}};
   Handler handler = nullptr;
   if (number < linux_calls) {

@@ -10,8 +10,15 @@ namespace corral::abi {
 namespace {
 
 enum ClockId : i32 {
-  clock_realtime = 0, clock_monotonic = 1, clock_process = 2, clock_thread = 3, clock_monotonic_raw = 4,
-  clock_realtime_coarse = 5, clock_monotonic_coarse = 6, clock_boot = 7, clock_tai = 11,
+  clock_realtime = 0,
+  clock_monotonic = 1,
+  clock_process = 2,
+  clock_thread = 3,
+  clock_monotonic_raw = 4,
+  clock_realtime_coarse = 5,
+  clock_monotonic_coarse = 6,
+  clock_boot = 7,
+  clock_tai = 11,
 };
 constexpr i32 absolute_time = 1;  // TIMER_ABSTIME
 constexpr i64 ticks_per_second = 100;  // USER_HZ
@@ -49,7 +56,9 @@ Result<i64> sys_clock_getres(Call& call) {
 }
 
 // One user and no way to set the wall clock yet: the answer is Linux's for a caller without the right.
-Result<i64> sys_clock_settime(Call&) { return Errno::eperm; }
+Result<i64> sys_clock_settime(Call&) {
+  return Errno::eperm;
+}
 
 Result<i64> sys_gettimeofday(Call& call) {
   const i64 ns = clock::boot_wall_time_ns() + clock::now().ns;
@@ -68,7 +77,8 @@ Result<i64> sys_time(Call& call) {
 Result<i64> sleep(Call& call, i32 clock_id, bool absolute, VirtualAddress request, VirtualAddress remaining) {
   Thread& thread = call.thread;
   if (thread.step.phase == 0) {
-    if (clock_id == clock_thread || clock_id == clock_process) return clock_id == clock_thread ? Errno::einval : Errno::eopnotsupp;
+    if (clock_id == clock_thread || clock_id == clock_process)
+      return clock_id == clock_thread ? Errno::einval : Errno::eopnotsupp;
     (void)TRY(read_clock(call, clock_id));
     const TimeSpec spec = TRY(call.read<TimeSpec>(request));
     const Duration wait = TRY(duration_of(spec));
@@ -174,12 +184,18 @@ Result<i64> sys_alarm(Call& call) {
 }
 
 constexpr Entry entries[] = {
-    {35, "nanosleep", sys_nanosleep},          {36, "getitimer", sys_getitimer},
-    {37, "alarm", sys_alarm},                  {38, "setitimer", sys_setitimer},
-    {96, "gettimeofday", sys_gettimeofday},    {98, "getrusage", sys_getrusage},
-    {100, "times", sys_times},                 {201, "time", sys_time},
-    {227, "clock_settime", sys_clock_settime}, {228, "clock_gettime", sys_clock_gettime},
-    {229, "clock_getres", sys_clock_getres},   {230, "clock_nanosleep", sys_clock_nanosleep},
+    {35, "nanosleep", sys_nanosleep},
+    {36, "getitimer", sys_getitimer},
+    {37, "alarm", sys_alarm},
+    {38, "setitimer", sys_setitimer},
+    {96, "gettimeofday", sys_gettimeofday},
+    {98, "getrusage", sys_getrusage},
+    {100, "times", sys_times},
+    {201, "time", sys_time},
+    {227, "clock_settime", sys_clock_settime},
+    {228, "clock_gettime", sys_clock_gettime},
+    {229, "clock_getres", sys_clock_getres},
+    {230, "clock_nanosleep", sys_clock_nanosleep},
 };
 
 }  // namespace

@@ -27,7 +27,9 @@ constexpr u64 large_size = level_size(1);
 constexpr u64 link_bits = entry_present | entry_write | entry_accessed;
 constexpr u64 most_memory = kernel_area_base - direct_map_base;
 
-u64 physical(const u8* symbol) { return reinterpret_cast<u64>(symbol) - kernel_image_base; }
+u64 physical(const u8* symbol) {
+  return reinterpret_cast<u64>(symbol) - kernel_image_base;
+}
 
 // Hands out the pages of the table, one after the other.
 struct TablePool {
@@ -90,7 +92,9 @@ Rights image_rights(u64 frame) {
   return {};  // symbols
 }
 
-bool in_image(u64 from, u64 to) { return from < physical(corral_image_end) && to > physical(corral_image_start); }
+bool in_image(u64 from, u64 to) {
+  return from < physical(corral_image_end) && to > physical(corral_image_start);
+}
 
 // One 2 MiB block of physical memory in the direct map; in pieces where the image is.
 void map_block(Builder& builder, u64 block) {
@@ -128,7 +132,9 @@ void map_image(Builder& builder) {
   }
 }
 
-bool wanted(const MemoryRange& range) { return range.usable || range.tables; }
+bool wanted(const MemoryRange& range) {
+  return range.usable || range.tables;
+}
 
 // A bound on the pages of the table: one for each GiB that is touched, one for each 512 GiB, those of the image (twice:
 // at its own address and in the direct map), and the fixed ones.
@@ -172,7 +178,9 @@ bool find_room(const BootInfo& boot, u64 size, u64& start) {
 
 }  // namespace
 
-PhysicalAddress kernel_root() { return root; }
+PhysicalAddress kernel_root() {
+  return root;
+}
 
 bool build_kernel_map(BootInfo& boot) {
   u64 size = pages_needed(boot) * page_size;

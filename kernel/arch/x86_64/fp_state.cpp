@@ -33,14 +33,22 @@ void write_at(u8* area, size_t offset, T value) {
   memcpy(area + offset, &value, sizeof(value));
 }
 
-u32 low_components() { return static_cast<u32>(features().xsave_components); }
-u32 high_components() { return static_cast<u32>(features().xsave_components >> 32); }
+u32 low_components() {
+  return static_cast<u32>(features().xsave_components);
+}
+u32 high_components() {
+  return static_cast<u32>(features().xsave_components >> 32);
+}
 
 }  // namespace
 
-FpState::~FpState() { memory::release(area_); }
+FpState::~FpState() {
+  memory::release(area_);
+}
 
-size_t FpState::image_size() { return features().xsave_size; }
+size_t FpState::image_size() {
+  return features().xsave_size;
+}
 
 Result<void> FpState::allocate() {
   if (area_ == nullptr) {
@@ -57,7 +65,9 @@ void FpState::reset() {
   write_at(area_, offset_mxcsr, initial_mxcsr);
 }
 
-void FpState::copy_from(const FpState& other) { memcpy(area_, other.area_, image_size()); }
+void FpState::copy_from(const FpState& other) {
+  memcpy(area_, other.area_, image_size());
+}
 
 void FpState::save() {
   if (!features().xsave) {

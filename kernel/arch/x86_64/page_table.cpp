@@ -162,6 +162,8 @@ void PageTable::destroy(void (*release)(void* context, PhysicalAddress table), v
   root_ = {};
 }
 
-u64 PageTable::table_pages() const { return tables_below(table_at(root_), root_level, kernel_half); }
+u64 PageTable::table_pages() const {
+  return tables_below(table_at(root_), root_level, kernel_half);
+}
 
 }  // namespace corral::arch

@@ -23,10 +23,18 @@ inline constexpr u32 leaf_level = 0;  // 4 KiB
 inline constexpr u32 root_level = 3;
 inline constexpr u32 kernel_half = 256;  // first entry of the root that is the kernel's
 
-constexpr u64 level_shift(u32 level) { return page_shift + 9 * level; }
-constexpr u64 level_size(u32 level) { return u64{1} << level_shift(level); }
-constexpr u32 index_of(u64 address, u32 level) { return static_cast<u32>(address >> level_shift(level)) % table_entries; }
-constexpr bool is_leaf(u64 entry, u32 level) { return level == leaf_level || (entry & entry_large) != 0; }
+constexpr u64 level_shift(u32 level) {
+  return page_shift + 9 * level;
+}
+constexpr u64 level_size(u32 level) {
+  return u64{1} << level_shift(level);
+}
+constexpr u32 index_of(u64 address, u32 level) {
+  return static_cast<u32>(address >> level_shift(level)) % table_entries;
+}
+constexpr bool is_leaf(u64 entry, u32 level) {
+  return level == leaf_level || (entry & entry_large) != 0;
+}
 // The lowest address that entry `index` of a table covers, given the table's own lowest.
 constexpr u64 address_at(u64 base, u32 index, u32 level) {
   u64 address = base + (u64{index} << level_shift(level));
@@ -34,10 +42,18 @@ constexpr u64 address_at(u64 base, u32 index, u32 level) {
   return address;
 }
 
-inline u64* table_at(PhysicalAddress table) { return direct<u64>(table); }
-inline u64* table_of(u64 entry) { return table_at({entry & entry_address}); }
-inline u64 load_entry(const u64* place) { return __atomic_load_n(place, __ATOMIC_ACQUIRE); }
-inline void store_entry(u64* place, u64 entry) { __atomic_store_n(place, entry, __ATOMIC_RELEASE); }
+inline u64* table_at(PhysicalAddress table) {
+  return direct<u64>(table);
+}
+inline u64* table_of(u64 entry) {
+  return table_at({entry & entry_address});
+}
+inline u64 load_entry(const u64* place) {
+  return __atomic_load_n(place, __ATOMIC_ACQUIRE);
+}
+inline void store_entry(u64* place, u64 entry) {
+  __atomic_store_n(place, entry, __ATOMIC_RELEASE);
+}
 
 // The bits of a leaf with these rights. Accessed and dirty are set at once: nobody reads them, and the processor
 // need not write the entry later.

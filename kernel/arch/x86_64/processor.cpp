@@ -3,12 +3,12 @@
 // Sources: SDM vol. 2A, CPUID; vol. 3, 2.5 (control registers), 5.8.8 (SYSCALL); AMD APM vol. 3, E.4.
 #include "arch/processor.h"
 
+#include "arch/page_table.h"
 #include "arch/port_io.h"
 #include "arch/traps.h"
 #include "descriptors.h"
 #include "memory/heap.h"
 #include "processor_setup.h"
-#include "arch/page_table.h"
 #include "trace/panic.h"
 
 extern "C" {
@@ -43,10 +43,12 @@ constexpr u64 cr4_pcide = 1 << 17;
 constexpr u64 cr4_osxsave = 1 << 18;
 constexpr u64 cr4_smep = 1 << 20;
 constexpr u64 cr4_smap = 1 << 21;
-constexpr u64 cr0_value = CORRAL_CR0_PE | CORRAL_CR0_MP | CORRAL_CR0_ET | CORRAL_CR0_NE | CORRAL_CR0_WP |
-                          CORRAL_CR0_AM | CORRAL_CR0_PG;
+constexpr u64 cr0_value =
+    CORRAL_CR0_PE | CORRAL_CR0_MP | CORRAL_CR0_ET | CORRAL_CR0_NE | CORRAL_CR0_WP | CORRAL_CR0_AM | CORRAL_CR0_PG;
 
-constexpr bool bit(u32 word, u32 number) { return (word >> number & 1) != 0; }
+constexpr bool bit(u32 word, u32 number) {
+  return (word >> number & 1) != 0;
+}
 
 void put_word(char* to, u32 word) {
   for (u32 i = 0; i < 4; ++i) to[i] = static_cast<char>(word >> (8 * i));
@@ -135,7 +137,9 @@ void detect_features() {
   corral_has_smap = f.smap ? 1 : 0;
 }
 
-const Features& features() { return found; }
+const Features& features() {
+  return found;
+}
 
 void set_control_registers() {
   write_msr(CORRAL_MSR_EFER, read_msr(CORRAL_MSR_EFER) | efer_syscall | (found.nx ? u64{CORRAL_EFER_NXE} : 0));

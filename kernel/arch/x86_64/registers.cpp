@@ -6,12 +6,38 @@ namespace corral {
 
 namespace {
 
-constexpr const char* exception_names[arch::exception_count] = {
-    "divide error", "debug", "NMI", "breakpoint", "overflow", "bound range", "invalid opcode", "no coprocessor",
-    "double fault", "coprocessor overrun", "invalid task state", "segment not present", "stack fault",
-    "general protection", "page fault", "reserved", "x87 error", "alignment check", "machine check", "SIMD error",
-    "virtualisation", "control protection", "reserved", "reserved", "reserved", "reserved", "reserved", "reserved",
-    "hypervisor injection", "VMM communication", "security", "reserved"};
+constexpr const char* exception_names[arch::exception_count] = {"divide error",
+                                                                "debug",
+                                                                "NMI",
+                                                                "breakpoint",
+                                                                "overflow",
+                                                                "bound range",
+                                                                "invalid opcode",
+                                                                "no coprocessor",
+                                                                "double fault",
+                                                                "coprocessor overrun",
+                                                                "invalid task state",
+                                                                "segment not present",
+                                                                "stack fault",
+                                                                "general protection",
+                                                                "page fault",
+                                                                "reserved",
+                                                                "x87 error",
+                                                                "alignment check",
+                                                                "machine check",
+                                                                "SIMD error",
+                                                                "virtualisation",
+                                                                "control protection",
+                                                                "reserved",
+                                                                "reserved",
+                                                                "reserved",
+                                                                "reserved",
+                                                                "reserved",
+                                                                "reserved",
+                                                                "hypervisor injection",
+                                                                "VMM communication",
+                                                                "security",
+                                                                "reserved"};
 
 }  // namespace
 
@@ -22,8 +48,7 @@ void log_registers(log::Level level, const arch::TrapFrame& f) {
   const char* name = f.vector < arch::exception_count ? exception_names[f.vector]
                      : f.is_system_call()             ? "system call"
                                                       : "interrupt";
-  log::print(level, "  trap {} ({}), error {x}, in {} mode", f.vector, name, f.error_code,
-             f.from_user() ? "user" : "kernel");
+  log::print(level, "  trap {} ({}), error {x}, in {} mode", f.vector, name, f.error_code, f.from_user() ? "user" : "kernel");
   log::print(level, "  rip {X16} rsp {X16} flags {X16}", f.rip, f.rsp, f.rflags);
   log::print(level, "  rax {X16} rbx {X16} rcx {X16} rdx {X16}", f.rax, f.rbx, f.rcx, f.rdx);
   log::print(level, "  rsi {X16} rdi {X16} rbp {X16} r8  {X16}", f.rsi, f.rdi, f.rbp, f.r8);

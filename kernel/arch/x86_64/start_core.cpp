@@ -84,7 +84,9 @@ extern "C" [[noreturn]] void corral_core_enter(StartBlock& mine) {
   panic("the entry function of a core returned");
 }
 
-PhysicalAddress physical_of_image(const void* symbol) { return {reinterpret_cast<u64>(symbol) - kernel_image_base}; }
+PhysicalAddress physical_of_image(const void* symbol) {
+  return {reinterpret_cast<u64>(symbol) - kernel_image_base};
+}
 
 }  // namespace
 
@@ -120,7 +122,8 @@ void prepare_trampoline(PhysicalAddress low_page) {
 }
 
 void arm_core_start(const CoreStart& start) {
-  KERNEL_ASSERT(block != nullptr && start.entry != nullptr && start.area->descriptors != nullptr && start.stack.value % 16 == 0);
+  KERNEL_ASSERT(block != nullptr && start.entry != nullptr && start.area->descriptors != nullptr &&
+                start.stack.value % 16 == 0);
   block->hardware_id = start.hardware_id;
   block->stack = start.stack.value;
   block->area = start.area;
@@ -129,7 +132,9 @@ void arm_core_start(const CoreStart& start) {
   block->state.store(CORRAL_STATE_ARMED, Order::release);
 }
 
-bool core_start_left() { return block->state.load(Order::acquire) == CORRAL_STATE_LEFT; }
+bool core_start_left() {
+  return block->state.load(Order::acquire) == CORRAL_STATE_LEFT;
+}
 
 bool disarm_core_start() {
   u32 expected = CORRAL_STATE_ARMED;

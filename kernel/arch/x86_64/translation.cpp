@@ -15,11 +15,15 @@ u64 read_cr3() {
   asm volatile("movq %%cr3, %0" : "=r"(value)::"memory");
   return value;
 }
-void write_cr3(u64 value) { asm volatile("movq %0, %%cr3" ::"r"(value) : "memory"); }
+void write_cr3(u64 value) {
+  asm volatile("movq %0, %%cr3" ::"r"(value) : "memory");
+}
 
 }  // namespace
 
-u16 asid_count() { return features().pcid ? 4096 : 1; }
+u16 asid_count() {
+  return features().pcid ? 4096 : 1;
+}
 
 void load_page_table(const PageTable& table, u16 asid, bool keep) {
   u64 value = table.root().value;
@@ -33,11 +37,17 @@ void load_page_table(const PageTable& table, u16 asid, bool keep) {
 }
 
 // Id 0 holds nothing but the kernel's own entries, which are right at all times.
-void load_kernel_page_table() { load_page_table(PageTable{kernel_root()}, 0, true); }
+void load_kernel_page_table() {
+  load_page_table(PageTable{kernel_root()}, 0, true);
+}
 
-void flush_page(VirtualAddress page) { asm volatile("invlpg (%0)" ::"r"(page.value) : "memory"); }
+void flush_page(VirtualAddress page) {
+  asm volatile("invlpg (%0)" ::"r"(page.value) : "memory");
+}
 
-void flush_user_all() { write_cr3(read_cr3()); }  // reads as bit 63 clear: flushes all of this id but global entries
+void flush_user_all() {
+  write_cr3(read_cr3());
+}  // reads as bit 63 clear: flushes all of this id but global entries
 
 void flush_asid(u16 asid) {
   if (!features().pcid) return;  // nothing of an address space outlives its being loaded

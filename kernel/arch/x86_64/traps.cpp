@@ -65,8 +65,8 @@ void build_gates() {
                : vector == vector_double_fault  ? stack_double_fault
                : vector == vector_machine_check ? stack_machine_check
                                                 : u8{0};
-    gates[vector] = {static_cast<u16>(stub), CORRAL_KERNEL_CODE, stack, type, static_cast<u16>(stub >> 16),
-                     static_cast<u32>(stub >> 32), 0};
+    gates[vector] = {static_cast<u16>(stub),       CORRAL_KERNEL_CODE,           stack, type,
+                     static_cast<u16>(stub >> 16), static_cast<u32>(stub >> 32), 0};
   }
 }
 
@@ -107,9 +107,13 @@ void set_entry_frame(TrapFrame& frame) {
   reinterpret_cast<Descriptors*>(gs_word(offsetof(CoreArea, descriptors)))->task.rsp0 = end;
 }
 
-void enter_user(TrapFrame& frame) { corral_leave_to_user(frame); }
+void enter_user(TrapFrame& frame) {
+  corral_leave_to_user(frame);
+}
 
-void restart_on_core_stack(void (*function)()) { corral_restart(function); }
+void restart_on_core_stack(void (*function)()) {
+  corral_restart(function);
+}
 
 PageFault page_fault_of(const TrapFrame& frame) {
   // SDM vol. 3, figure 4-12: P, W/R, U/S, RSVD, I/D.
@@ -131,7 +135,9 @@ void TrapFrame::rewind_system_call() {
   rcx = rip;  // as SYSCALL would leave it, so that the short way back stays open
 }
 
-u64 nmi_count() { return nmis.load(Order::relaxed); }
+u64 nmi_count() {
+  return nmis.load(Order::relaxed);
+}
 
 // Called on an emergency stack; the interrupted code may be anything, the entry code included.
 void corral_emergency_trap(TrapFrame& frame) {

@@ -18,10 +18,21 @@ struct Flag {
 
 void flags(TextBuffer& to, const arch::Features& f) {
   to.append("flags\t\t: fpu tsc msr apic cmov pat fxsr sse sse2 syscall lm");
-  const Flag list[] = {{f.nx, "nx"},         {f.smep, "smep"},     {f.smap, "smap"},         {f.umip, "umip"},
-                       {f.pcid, "pcid"},     {f.invpcid, "invpcid"}, {f.huge_1g, "pdpe1gb"}, {f.xsave, "xsave"},
-                       {f.xsaveopt, "xsaveopt"}, {f.rdrand, "rdrand"}, {f.x2apic, "x2apic"}, {f.invariant_tsc, "constant_tsc nonstop_tsc"},
-                       {f.tsc_deadline, "tsc_deadline_timer"}, {f.fsgsbase, "fsgsbase"}, {f.hypervisor, "hypervisor"}};
+  const Flag list[] = {{f.nx, "nx"},
+                       {f.smep, "smep"},
+                       {f.smap, "smap"},
+                       {f.umip, "umip"},
+                       {f.pcid, "pcid"},
+                       {f.invpcid, "invpcid"},
+                       {f.huge_1g, "pdpe1gb"},
+                       {f.xsave, "xsave"},
+                       {f.xsaveopt, "xsaveopt"},
+                       {f.rdrand, "rdrand"},
+                       {f.x2apic, "x2apic"},
+                       {f.invariant_tsc, "constant_tsc nonstop_tsc"},
+                       {f.tsc_deadline, "tsc_deadline_timer"},
+                       {f.fsgsbase, "fsgsbase"},
+                       {f.hypervisor, "hypervisor"}};
   for (const Flag& flag : list) {
     if (flag.present) to.print(" {}", flag.name);
   }

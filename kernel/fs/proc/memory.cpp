@@ -49,7 +49,8 @@ Result<void> meminfo(TextBuffer& to, const Subject&) {
 
 Result<void> heap(TextBuffer& to, const Subject&) {
   const memory::HeapStatistics heap = memory::heap_statistics();
-  to.print("objects {}\nbytes {}\nslab_pages {}\nblock_pages {}\n", heap.objects, heap.bytes, heap.slab_pages, heap.block_pages);
+  to.print("objects {}\nbytes {}\nslab_pages {}\nblock_pages {}\n", heap.objects, heap.bytes, heap.slab_pages,
+           heap.block_pages);
   return {};
 }
 

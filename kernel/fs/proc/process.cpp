@@ -1,10 +1,10 @@
 // /proc/[pid]/stat, status, statm, limits, comm and the same of tasks. Source: proc(5); Linux fs/proc/array.c.
+#include "task/process.h"
 #include "core/core.h"
 #include "fs/proc/proc.h"
 #include "fs/resources.h"
 #include "fs/terminal.h"
 #include "lib/memory_functions.h"
-#include "task/process.h"
 
 namespace corral::fs::proc {
 
@@ -125,7 +125,9 @@ void core_mask(TextBuffer& to, const CoreSet& set) {
   }
 }
 
-CoreSet existing(const CoreSet& set) { return set & CoreSet::first(cores::count()); }
+CoreSet existing(const CoreSet& set) {
+  return set & CoreSet::first(cores::count());
+}
 
 }  // namespace
 
@@ -186,8 +188,8 @@ Result<void> process_status(TextBuffer& to, const Subject& subject) {
   u32 umask = 0;
   if (p.process->resources) umask = Resources::of(*p.process).umask.load(Order::relaxed);
   to.print("Umask:\t0{}{}{}\n", umask >> 6 & 7, umask >> 3 & 7, umask & 7);
-  to.print("State:\t{}\nTgid:\t{}\nNgid:\t0\nPid:\t{}\nPPid:\t{}\nTracerPid:\t0\n", state_name(p.state),
-           p.process->id().value, p.id, p.parent);
+  to.print("State:\t{}\nTgid:\t{}\nNgid:\t0\nPid:\t{}\nPPid:\t{}\nTracerPid:\t0\n", state_name(p.state), p.process->id().value,
+           p.id, p.parent);
   to.append("Uid:\t0\t0\t0\t0\nGid:\t0\t0\t0\t0\n");
   to.print("FDSize:\t{}\nGroups:\t\nNStgid:\t{}\nNSpid:\t{}\nNSpgid:\t{}\nNSsid:\t{}\n", p.process->limits.open_files,
            p.process->id().value, p.id, p.group, p.session);

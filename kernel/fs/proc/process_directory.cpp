@@ -95,8 +95,11 @@ Result<void> executable_text(TextBuffer& to, const Subject& subject) {
 
 // ---- fd/, task/ ----------------------------------------------------------------------------------------------------------
 
-constexpr Node descriptor_node{.name = "fd", .type = FileType::symlink, .permissions = 0700,
-                               .text = link_text<descriptor_file>, .follow = follow_link<descriptor_file>};
+constexpr Node descriptor_node{.name = "fd",
+                               .type = FileType::symlink,
+                               .permissions = 0700,
+                               .text = link_text<descriptor_file>,
+                               .follow = follow_link<descriptor_file>};
 
 Result<DynamicName> find_descriptor(std::string_view name, const Subject& subject) {
   DynamicName found{&descriptor_node, subject};
@@ -112,8 +115,11 @@ i32 next_descriptor(i32 previous, const Subject& subject) {
   return resources == nullptr ? -1 : resources->files().next_used(previous + 1);
 }
 
-constexpr GeneratedDirectory descriptors{
-    .nodes = {}, .lookup = find_descriptor, .next = next_descriptor, .dynamic_type = FileType::symlink, .exists = process_exists};
+constexpr GeneratedDirectory descriptors{.nodes = {},
+                                         .lookup = find_descriptor,
+                                         .next = next_descriptor,
+                                         .dynamic_type = FileType::symlink,
+                                         .exists = process_exists};
 
 // The files that a process and each of its tasks have.
 constexpr Node common_nodes[] = {
@@ -128,9 +134,15 @@ constexpr Node common_nodes[] = {
     {.name = "mounts", .text = mount_table},
     {.name = "mountinfo", .text = mount_info},
     {.name = "fd", .type = FileType::directory, .permissions = 0500, .directory = &descriptors},
-    {.name = "cwd", .type = FileType::symlink, .permissions = 0777, .text = link_text<working_directory>,
+    {.name = "cwd",
+     .type = FileType::symlink,
+     .permissions = 0777,
+     .text = link_text<working_directory>,
      .follow = follow_link<working_directory>},
-    {.name = "root", .type = FileType::symlink, .permissions = 0777, .text = link_text<root_directory>,
+    {.name = "root",
+     .type = FileType::symlink,
+     .permissions = 0777,
+     .text = link_text<root_directory>,
      .follow = follow_link<root_directory>},
     {.name = "exe", .type = FileType::symlink, .permissions = 0777, .text = executable_text},
 };
@@ -193,8 +205,8 @@ constexpr ProcessNodes all_nodes() {
 
 constexpr ProcessNodes process_nodes = all_nodes();
 constexpr GeneratedDirectory process_directory{.nodes = process_nodes.nodes, .exists = process_exists};
-constexpr Node the_process_node{.name = "process", .type = FileType::directory, .permissions = 0555,
-                                .directory = &process_directory};
+constexpr Node the_process_node{
+    .name = "process", .type = FileType::directory, .permissions = 0555, .directory = &process_directory};
 
 }  // namespace
 

@@ -100,8 +100,10 @@ constexpr Node random_nodes[] = {{.name = "boot_id", .text = boot_id}, {.name = 
 constexpr GeneratedDirectory random_directory{.nodes = random_nodes};
 
 constexpr Node kernel_nodes[] = {
-    {.name = "pid_max", .text = pid_max},       {.name = "threads-max", .text = threads_max},
-    {.name = "osrelease", .text = os_release},  {.name = "ostype", .text = os_type},
+    {.name = "pid_max", .text = pid_max},
+    {.name = "threads-max", .text = threads_max},
+    {.name = "osrelease", .text = os_release},
+    {.name = "ostype", .text = os_type},
     {.name = "hostname", .text = host_name},
     {.name = "random", .type = FileType::directory, .permissions = 0555, .directory = &random_directory},
 };

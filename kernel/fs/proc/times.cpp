@@ -1,11 +1,11 @@
 // /proc/stat, uptime, loadavg: where the time of the cores goes.
 #include "arch/traps.h"
 #include "core/core.h"
-#include "lib/multiply_divide.h"
 #include "device/clock.h"
 #include "device/interrupts.h"
 #include "fs/proc/load_average.h"
 #include "fs/proc/proc.h"
+#include "lib/multiply_divide.h"
 #include "sched/engine/manager.h"
 #include "task/process.h"
 

@@ -24,8 +24,8 @@ Result<Ref<RamNode>> make_node(RamFileSystem& ram, const Creation& creation) {
     case FileType::socket: return Ref<RamNode>{Ref<RamSocket>::adopt(TRY(memory::make<RamSocket>(ram, creation.permissions)))};
     case FileType::character:
     case FileType::block:
-      return Ref<RamNode>{Ref<RamDevice>::adopt(
-          TRY(memory::make<RamDevice>(ram, creation.type, creation.permissions, creation.special)))};
+      return Ref<RamNode>{
+          Ref<RamDevice>::adopt(TRY(memory::make<RamDevice>(ram, creation.type, creation.permissions, creation.special)))};
     case FileType::unknown: break;
   }
   return Errno::einval;

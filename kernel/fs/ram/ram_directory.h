@@ -40,7 +40,7 @@ class RamDirectory final : public RamNode {
     u64 serial;
     RamNode* file;  // a reference
     u16 size;
-    char text[];    // `size` bytes
+    char text[];  // `size` bytes
     [[nodiscard]] std::string_view name() const { return {text, size}; }
   };
   struct NameLess {

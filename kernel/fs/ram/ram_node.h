@@ -44,7 +44,8 @@ class RamLink final : public RamNode {
  public:
   // enomem.
   static Result<Ref<RamNode>> create(RamFileSystem& file_system, std::string_view target);
-  RamLink(RamFileSystem& file_system, char* text, u64 size) : RamNode{file_system, FileType::symlink, 0777}, text_{text}, size_{size} {}
+  RamLink(RamFileSystem& file_system, char* text, u64 size)
+      : RamNode{file_system, FileType::symlink, 0777}, text_{text}, size_{size} {}
   ~RamLink() override;
   Result<std::string_view> read_link(std::span<char> to) override;
   [[nodiscard]] u64 size_now() override { return size_; }

@@ -63,8 +63,7 @@ bool measure_time_stamps() {
     return false;
   }
   time_stamps.set_frequency(result.frequency);
-  log::debug("clock: time-stamp counter {} Hz within {} ppm, {} attempts", result.frequency, result.error_ppm,
-             result.attempts);
+  log::debug("clock: time-stamp counter {} Hz within {} ppm, {} attempts", result.frequency, result.error_ppm, result.attempts);
   return true;
 }
 
@@ -113,7 +112,9 @@ const ClockSource& reference_clock() {
   return *reference;
 }
 
-bool clock_is_time_stamp_counter() { return &clock::source() == &time_stamps; }
+bool clock_is_time_stamp_counter() {
+  return &clock::source() == &time_stamps;
+}
 
 void keep_clock_alive() {
   const Duration quiet = clock::longest_quiet();

@@ -81,8 +81,8 @@ bool start_core(Core& core, u8 page) {
     return core.state() != CoreState::offline;
   });
   if (!online) {
-    log::error("core {} (APIC id {}) has started but is not online after {} s; going on without it for now",
-               core.id().value, core.hardware_id(), until_online.ns / 1'000'000'000);
+    log::error("core {} (APIC id {}) has started but is not online after {} s; going on without it for now", core.id().value,
+               core.hardware_id(), until_online.ns / 1'000'000'000);
     return false;
   }
   return core.state() == CoreState::online;

@@ -73,8 +73,7 @@ void LegacyPic::Line::handle_interrupt() {
 }
 
 size_t LegacyPic::describe(char* to, size_t size) const {
-  return format_to({to, size}, "8259 pair, vectors {x} to {x}, mask {x}", first_vector, first_vector + lines - 1, mask_)
-      .size();
+  return format_to({to, size}, "8259 pair, vectors {x} to {x}, mask {x}", first_vector, first_vector + lines - 1, mask_).size();
 }
 
 }  // namespace corral::platform

@@ -39,7 +39,9 @@ constinit LocalApicController the_controller;
 
 }  // namespace
 
-LocalApicController& local_apic() { return the_controller; }
+LocalApicController& local_apic() {
+  return the_controller;
+}
 
 Result<void> LocalApicController::choose_mode(bool want_x2apic) {
   constexpr u32 feature_apic = 1u << 9;  // CPUID leaf 1, EDX
@@ -105,7 +107,9 @@ void LocalApicController::enable(u32 firmware_id, const acpi::Madt& madt, bool l
   write(ApicRegister::end_of_interrupt, 0);
 }
 
-void LocalApicController::end_of_interrupt() { write(ApicRegister::end_of_interrupt, 0); }
+void LocalApicController::end_of_interrupt() {
+  write(ApicRegister::end_of_interrupt, 0);
+}
 
 void LocalApicController::wait_until_sent() const {
   for (u32 i = 0; i < most_looks && (read(ApicRegister::command_low) & send_pending) != 0; ++i) arch::pause();
@@ -124,12 +128,18 @@ void LocalApicController::send(u32 hardware_id, u32 command) const {
   write(ApicRegister::command_low, command);
 }
 
-void LocalApicController::send_message_interrupt(u32 hardware_id) { send_vector(hardware_id, arch::vector_message); }
+void LocalApicController::send_message_interrupt(u32 hardware_id) {
+  send_vector(hardware_id, arch::vector_message);
+}
 
-void LocalApicController::send_vector(u32 hardware_id, u32 vector) { send(hardware_id, level_assert | vector); }
+void LocalApicController::send_vector(u32 hardware_id, u32 vector) {
+  send(hardware_id, level_assert | vector);
+}
 
 // An NMI, because the others may be anywhere, interrupts off; its handler halts while there is a panic.
-void LocalApicController::send_halt_to_others() { send(0, to_all_but_self | level_assert | delivery_nmi); }
+void LocalApicController::send_halt_to_others() {
+  send(0, to_all_but_self | level_assert | delivery_nmi);
+}
 
 void LocalApicController::send_init(u32 hardware_id) {
   send(hardware_id, delivery_init | level_assert);

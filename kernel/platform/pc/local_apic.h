@@ -81,8 +81,7 @@ class LocalApicController final : public LocalInterruptController {
 class LocalApic final : public Device {
  public:
   static constexpr DeviceClass device_class_object{"local-apic"};
-  LocalApic(u32 id, u32 version, bool x2apic)
-      : Device{device_class_object}, id_{id}, version_{version}, x2apic_{x2apic} {}
+  LocalApic(u32 id, u32 version, bool x2apic) : Device{device_class_object}, id_{id}, version_{version}, x2apic_{x2apic} {}
   size_t describe(char* to, size_t size) const override;
 
  private:

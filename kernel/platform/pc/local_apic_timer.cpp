@@ -72,8 +72,7 @@ Result<void> LocalApicTimer::calibrate_here(const ClockSource& reference) {
     log::warning("core {}: its timer runs at {} Hz, but the first core's at {} Hz: more than {} % apart; measuring again",
                  arch::core_index(), frequency_, first, agreement_percent);
     if (attempt == most_calibrations) {
-      log::error("core {}: its timer still disagrees with the first core's after {} measurements", arch::core_index(),
-                 attempt);
+      log::error("core {}: its timer still disagrees with the first core's after {} measurements", arch::core_index(), attempt);
     }
   }
   if (frequency_ == 0) return Errno::eio;

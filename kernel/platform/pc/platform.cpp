@@ -38,7 +38,9 @@ class LogReporter final : public acpi::Reporter {
   void report(std::string_view sentence) override { log::warning("{}", sentence); }
 };
 
-Instant log_time() { return clock::now(); }
+Instant log_time() {
+  return clock::now();
+}
 
 Result<void> choose_local_controller(const Settings& settings) {
   const bool known = settings.x2apic == "auto" || settings.x2apic == "on" || settings.x2apic == "off";
@@ -187,8 +189,8 @@ Result<void> initialise_this_core(Core& core) {
   TRY(interrupts::prepare_core(core.id()));
   local_apic().enable(core.firmware_id(), tables.madt, legacy_interrupts && core.state() == CoreState::bootstrap);
   if (clock_is_time_stamp_counter() && core.state() != CoreState::bootstrap) tsc_check::check_here();
-  LocalApic* device = TRY(memory::make<LocalApic>(local_apic().own_id(), local_apic().read(ApicRegister::version),
-                                                  local_apic().x2apic()));
+  LocalApic* device =
+      TRY(memory::make<LocalApic>(local_apic().own_id(), local_apic().read(ApicRegister::version), local_apic().x2apic()));
   devices().add(*device);
   const bool deadline = arch::features().tsc_deadline && clock_is_time_stamp_counter();
   LocalApicTimer* timer = TRY(memory::make<LocalApicTimer>(deadline));
@@ -198,7 +200,9 @@ Result<void> initialise_this_core(Core& core) {
   return {};
 }
 
-Result<void> start_timers() { return initialise_this_core(cores::get(CoreId{0})); }
+Result<void> start_timers() {
+  return initialise_this_core(cores::get(CoreId{0}));
+}
 
 void start_other_cores() {
   const u32 started = start_cores(startable);

@@ -32,7 +32,9 @@ constexpr u8 configuration_translate = 0x40;
 constexpr u32 most_looks = 20'000;
 constexpr u32 most_stale_bytes = 64;
 
-u8 status() { return arch::port_read8(command_port); }
+u8 status() {
+  return arch::port_read8(command_port);
+}
 
 bool wait_to_write() {
   for (u32 i = 0; i < most_looks; ++i) {
@@ -90,7 +92,9 @@ bool Ps2Keyboard::initialise() {
   return true;
 }
 
-void Ps2Keyboard::set_listener(InputListener& listener) { listener_.store(&listener, Order::release); }
+void Ps2Keyboard::set_listener(InputListener& listener) {
+  listener_.store(&listener, Order::release);
+}
 
 void Ps2Keyboard::handle_interrupt() {
   InputListener* listener = listener_.load(Order::acquire);

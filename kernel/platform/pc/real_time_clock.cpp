@@ -24,7 +24,9 @@ u8 get(u8 number) {
   return arch::port_read8(data_port);
 }
 
-u32 decimal(u8 value) { return (value >> 4) * 10u + (value & 0x0f); }
+u32 decimal(u8 value) {
+  return (value >> 4) * 10u + (value & 0x0f);
+}
 
 CalendarTime read_once() {
   for (u32 i = 0; i < most_looks && (get(register_a) & updating) != 0; ++i) arch::pause();

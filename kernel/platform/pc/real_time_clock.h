@@ -23,8 +23,8 @@ struct CalendarTime {
   const u32 years_before = time.year - 1;
   const u64 days_to_year = u64{years_before} * 365 + years_before / 4 - years_before / 100 + years_before / 400;
   constexpr u64 days_to_1970 = u64{1969} * 365 + 1969 / 4 - 1969 / 100 + 1969 / 400;
-  const u64 day = days_to_year - days_to_1970 + days_before_month[time.month - 1] + (leap && time.month > 2 ? 1u : 0u) +
-                  time.day - 1;
+  const u64 day =
+      days_to_year - days_to_1970 + days_before_month[time.month - 1] + (leap && time.month > 2 ? 1u : 0u) + time.day - 1;
   seconds = static_cast<i64>(day * 86'400 + time.hour * 3'600 + time.minute * 60 + time.second);
   return true;
 }

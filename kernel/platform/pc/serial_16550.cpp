@@ -37,8 +37,12 @@ constexpr u32 most_causes = 64;          // handled in one interrupt
 
 }  // namespace
 
-u8 Serial16550::get(u16 offset) const { return arch::port_read8(static_cast<u16>(base_ + offset)); }
-void Serial16550::put(u16 offset, u8 value) const { arch::port_write8(static_cast<u16>(base_ + offset), value); }
+u8 Serial16550::get(u16 offset) const {
+  return arch::port_read8(static_cast<u16>(base_ + offset));
+}
+void Serial16550::put(u16 offset, u8 value) const {
+  arch::port_write8(static_cast<u16>(base_ + offset), value);
+}
 
 bool Serial16550::initialise() {
   put(scratch, 0xa5);

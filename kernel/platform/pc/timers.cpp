@@ -42,7 +42,9 @@ bool counts(const ClockSource& source) {
   return false;
 }
 
-u32 register32(volatile u8* base, u32 offset) { return *reinterpret_cast<volatile u32*>(base + offset); }
+u32 register32(volatile u8* base, u32 offset) {
+  return *reinterpret_cast<volatile u32*>(base + offset);
+}
 void set_register32(volatile u8* base, u32 offset, u32 value) {
   *reinterpret_cast<volatile u32*>(base + offset) = value;
 }
@@ -70,7 +72,9 @@ bool Hpet::initialise(PhysicalAddress registers) {
   return false;
 }
 
-u64 Hpet::read() const { return register32(registers_, hpet_counter); }
+u64 Hpet::read() const {
+  return register32(registers_, hpet_counter);
+}
 
 size_t Hpet::describe(char* to, size_t size) const {
   return format_to({to, size}, "HPET at {x}, {} Hz", address_.value, frequency_).size();

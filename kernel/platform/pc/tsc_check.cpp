@@ -34,12 +34,16 @@ void begin() {
   of_bootstrap.store(cycles(), Order::release);
 }
 
-void bootstrap_step() { step(of_bootstrap, of_starting, ahead); }
+void bootstrap_step() {
+  step(of_bootstrap, of_starting, ahead);
+}
 
 void check_here() {
   for (u32 i = 0; i < rounds; ++i) step(of_starting, of_bootstrap, behind);
 }
 
-bool disagreed() { return behind.load(Order::relaxed) || ahead.load(Order::relaxed); }
+bool disagreed() {
+  return behind.load(Order::relaxed) || ahead.load(Order::relaxed);
+}
 
 }  // namespace corral::platform::tsc_check

@@ -25,7 +25,9 @@ constexpr u8 attribute_mode_control = 0x10 | 0x20;  // 0x20: the picture stays o
 constexpr u8 mode_blink = 0x08;
 constexpr u32 off_screen = TextScreen::columns * TextScreen::rows;
 
-volatile u16* buffer() { return arch::direct<volatile u16>(text_buffer); }
+volatile u16* buffer() {
+  return arch::direct<volatile u16>(text_buffer);
+}
 
 void set_crt(u8 index, u8 value) {
   arch::port_write8(crt_index, index);
@@ -72,9 +74,8 @@ void VgaText::show() {
     volatile u16* to = cells + row * TextScreen::columns;
     for (TextScreen::Cell cell : screen_.row(row)) *to++ = static_cast<u16>(cell.character | cell.colours << 8);
   }
-  const u32 cursor = screen_.cursor_visible()
-                         ? screen_.cursor_row() * TextScreen::columns + screen_.cursor_column()
-                         : off_screen;
+  const u32 cursor =
+      screen_.cursor_visible() ? screen_.cursor_row() * TextScreen::columns + screen_.cursor_column() : off_screen;
   if (cursor == shown_cursor_) return;
   shown_cursor_ = cursor;
   set_crt(crt_cursor_high, static_cast<u8>(cursor >> 8));
@@ -97,8 +98,7 @@ void VgaText::write_now(std::string_view bytes) {
 }
 
 size_t VgaText::describe(char* to, size_t size) const {
-  return format_to({to, size}, "VGA text screen, {} x {}, memory {x}", TextScreen::columns, TextScreen::rows,
-                   text_buffer.value)
+  return format_to({to, size}, "VGA text screen, {} x {}, memory {x}", TextScreen::columns, TextScreen::rows, text_buffer.value)
       .size();
 }
 

@@ -44,8 +44,7 @@ class CompletelyFair final : public SchedulingAlgorithm {
         break;
       }
       case EnqueueReason::preempted:
-      case EnqueueReason::migrated:
-        break;
+      case EnqueueReason::migrated: break;
     }
     if (reason == EnqueueReason::woken) challenger_ = &entity;
     entity.virtual_runtime = minimum_ + lag;

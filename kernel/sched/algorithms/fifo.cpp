@@ -8,8 +8,10 @@ class Fifo final : public SchedulingAlgorithm {
   explicit Fifo(const AlgorithmParameters&) {}
   void enqueue(SchedulingEntity& entity, EnqueueReason reason, Instant) override {
     // The engine took the core away for a reason of its own: the entity has not finished its turn.
-    if (reason == EnqueueReason::preempted) queue_.push_front(entity);
-    else queue_.push_back(entity);
+    if (reason == EnqueueReason::preempted)
+      queue_.push_front(entity);
+    else
+      queue_.push_back(entity);
     ++waiting_;
   }
   void dequeue(SchedulingEntity& entity, Instant) override { queue_.remove(entity), --waiting_; }

@@ -9,7 +9,9 @@ namespace corral {
 namespace {
 
 // Runs on a core that another one told of a change (MessageType::reschedule).
-void on_reschedule_message(Core& core, const Message&) { core.scheduler->want_reschedule(); }
+void on_reschedule_message(Core& core, const Message&) {
+  core.scheduler->want_reschedule();
+}
 
 // "fifo, rr, cfs", for messages.
 template <class Descriptor>
@@ -32,13 +34,11 @@ Result<void> SchedulingManager::initialise(const Options& options) {
   char names[128];
   const sched::AlgorithmDescriptor* algorithm = sched::find_algorithm(options.algorithm);
   if (algorithm == nullptr) {
-    log::error("sched.algorithm={}: no such algorithm; there are {}", options.algorithm,
-               names_of(sched::algorithms(), names));
+    log::error("sched.algorithm={}: no such algorithm; there are {}", options.algorithm, names_of(sched::algorithms(), names));
     return Errno::einval;
   }
   if (sched::find_placement(options.placement) == nullptr) {
-    log::error("sched.placement={}: no such policy; there are {}", options.placement,
-               names_of(sched::placements(), names));
+    log::error("sched.placement={}: no such policy; there are {}", options.placement, names_of(sched::placements(), names));
     return Errno::einval;
   }
   if (options.tick < microseconds(1) || options.tick > seconds(1)) {
@@ -152,8 +152,7 @@ size_t SchedulingManager::describe_scheduling(char* to, size_t size) const {
   for (const sched::AlgorithmDescriptor* descriptor : sched::algorithms()) line(" {}", descriptor->name);
   line("\nplacement {}:", placement_name());
   for (const sched::PlacementDescriptor* descriptor : sched::placements()) line(" {}", descriptor->name);
-  line("\ntick {} ns\nplacement violations {}\nmasks widened {}\n", tick_, placer_.violations(),
-       widened_.load(Order::relaxed));
+  line("\ntick {} ns\nplacement violations {}\nmasks widened {}\n", tick_, placer_.violations(), widened_.load(Order::relaxed));
   line("core algorithm runnable coming   weight   switches preemptions   moved_in  moved_out         idle_ns violations\n");
   const Instant now = clock::now();
   cores().for_each([&](CoreId core) {
@@ -161,8 +160,8 @@ size_t SchedulingManager::describe_scheduling(char* to, size_t size) const {
     const Scheduler& timeline = *scheduler(core);
     line("{4} {9} {8} {6} {8} {10} {11} {10} {10} {15} {10}\n", core, timeline.algorithm().name, numbers.runnable(),
          numbers.on_the_way(), numbers.load_weight.load(Order::relaxed), numbers.switches.load(Order::relaxed),
-         numbers.preemptions.load(Order::relaxed), numbers.migrations_in.load(Order::relaxed),
-         numbers.migrations_out(), numbers.idle_time(now), timeline.violations().total());
+         numbers.preemptions.load(Order::relaxed), numbers.migrations_in.load(Order::relaxed), numbers.migrations_out(),
+         numbers.idle_time(now), timeline.violations().total());
   });
   return used;
 }

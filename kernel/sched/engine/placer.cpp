@@ -19,7 +19,9 @@ bool Placer::use(std::string_view name) {
   return false;
 }
 
-const PlacementDescriptor& Placer::current() const { return *current_.load(Order::acquire)->descriptor; }
+const PlacementDescriptor& Placer::current() const {
+  return *current_.load(Order::acquire)->descriptor;
+}
 
 CoreId Placer::choose(const SchedulingEntity& entity, PlacementReason reason, const CoreSet& candidates, CoreId here,
                       Instant now) {

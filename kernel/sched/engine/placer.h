@@ -26,8 +26,8 @@ class Placer {
   [[nodiscard]] bool ready() const { return current_.load(Order::acquire) != nullptr; }
 
   // A core of `candidates` (not empty). `here`: the asking core.
-  [[nodiscard]] CoreId choose(const SchedulingEntity& entity, PlacementReason reason, const CoreSet& candidates,
-                              CoreId here, Instant now);
+  [[nodiscard]] CoreId choose(const SchedulingEntity& entity, PlacementReason reason, const CoreSet& candidates, CoreId here,
+                              Instant now);
   // `entity`, in no queue, is to be enqueued on `to` next. Replaces an earlier assignment that has not arrived.
   void assign(SchedulingEntity& entity, CoreId to, CoreId here);
   // `entity` will not arrive where it was assigned to.

@@ -13,7 +13,9 @@ constinit Atomic<u64> state{0};
 constinit Atomic<bool> seeded{false};
 
 // A counter, mixed: one atomic addition for each number, so that any number of cores may draw.
-u64 next_of_generator() { return mix(state.fetch_add(1, Order::relaxed)); }
+u64 next_of_generator() {
+  return mix(state.fetch_add(1, Order::relaxed));
+}
 
 }  // namespace
 

@@ -4,7 +4,9 @@ namespace corral::sched {
 
 namespace {
 
-void count(Atomic<u64>& counter) { CoreStatistics::count(counter); }
+void count(Atomic<u64>& counter) {
+  CoreStatistics::count(counter);
+}
 
 }  // namespace
 

@@ -57,7 +57,8 @@ void Scheduler::want_algorithm(Installation& installation) {
 }
 
 void Scheduler::look(Instant now) {
-  if (wanted_.load(Order::relaxed) == nullptr) [[likely]] return;
+  if (wanted_.load(Order::relaxed) == nullptr) [[likely]]
+    return;
   Installation* installation = wanted_.exchange(nullptr, Order::acq_rel);
   if (installation != nullptr) adopt(*installation, now);
 }
@@ -98,7 +99,9 @@ void Scheduler::leave(SchedulingEntity& running, sched::LeaveReason reason) {
   queue_.leave(running, reason, clock::now());
 }
 
-bool Scheduler::remove(SchedulingEntity& waiting) { return queue_.remove(waiting, clock::now()); }
+bool Scheduler::remove(SchedulingEntity& waiting) {
+  return queue_.remove(waiting, clock::now());
+}
 
 void Scheduler::on_timer() {
   const Instant now = clock::now();
@@ -107,11 +110,14 @@ void Scheduler::on_timer() {
   reschedule_wanted_ = reschedule_wanted_ || until <= now;
   // What was armed has fired: arm again in any case; but for a slice that is over, pick_next() does.
   slice_end_ = until <= now || running() == nullptr ? never : until;
-  if (interleave::active() && running() != nullptr && interleave::plan().ends_slice()) [[unlikely]] reschedule_wanted_ = true;
+  if (interleave::active() && running() != nullptr && interleave::plan().ends_slice()) [[unlikely]]
+    reschedule_wanted_ = true;
   arm(slice_end_, now);
 }
 
-void Scheduler::update_running() { queue_.charge(clock::now()); }
+void Scheduler::update_running() {
+  queue_.charge(clock::now());
+}
 
 void Scheduler::set_nice(SchedulingEntity& entity, i32 nice) {
   const Instant now = clock::now();
@@ -120,8 +126,7 @@ void Scheduler::set_nice(SchedulingEntity& entity, i32 nice) {
 }
 
 size_t Scheduler::describe(char* to, size_t size) const {
-  return format_to({to, size}, "timeline of core {}: {}, {} runnable", core_.id(), algorithm().name,
-                   published_.runnable())
+  return format_to({to, size}, "timeline of core {}: {}, {} runnable", core_.id(), algorithm().name, published_.runnable())
       .size();
 }
 

@@ -24,8 +24,12 @@ constexpr Features with_no_execute = [] {
   return f;
 }();
 }  // namespace
-const Features& features() { return with_no_execute; }
-PhysicalAddress kernel_root() { return root_of_kernel; }
+const Features& features() {
+  return with_no_execute;
+}
+PhysicalAddress kernel_root() {
+  return root_of_kernel;
+}
 
 namespace {
 
@@ -65,9 +69,12 @@ using Model = std::map<u64, Page>;
 
 Model visited(const PageTable& table, u64 from, u64 to) {
   Model found;
-  table.for_each({from}, {to}, [](void* context, VirtualAddress page, const Translation& t) {
-    EXPECT_TRUE(static_cast<Model*>(context)->emplace(page.value, Page{t.frame.value, t.rights}).second);
-  }, &found);
+  table.for_each(
+      {from}, {to},
+      [](void* context, VirtualAddress page, const Translation& t) {
+        EXPECT_TRUE(static_cast<Model*>(context)->emplace(page.value, Page{t.frame.value, t.rights}).second);
+      },
+      &found);
   return found;
 }
 

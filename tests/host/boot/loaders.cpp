@@ -55,7 +55,9 @@ class Loaders : public testing::Test {
   std::unique_ptr<BootInfo> info_ = std::make_unique<BootInfo>();
 };
 
-void map_entry(Bytes& bytes, u64 base, u64 size, u32 type) { bytes.put(base).put(size).put(type).put(u32{0}); }
+void map_entry(Bytes& bytes, u64 base, u64 size, u32 type) {
+  bytes.put(base).put(size).put(type).put(u32{0});
+}
 
 Bytes multiboot() {
   Bytes b;

@@ -19,10 +19,7 @@ struct Parsed {
 Parsed parse(std::string_view line) {
   Parsed parsed;
   parsed.options = parse_options(
-      line,
-      [](void* context, std::string_view text) {
-        static_cast<std::vector<std::string>*>(context)->emplace_back(text);
-      },
+      line, [](void* context, std::string_view text) { static_cast<std::vector<std::string>*>(context)->emplace_back(text); },
       &parsed.warnings);
   return parsed;
 }
@@ -56,7 +53,9 @@ TEST(Options, TakesEveryKind) {
   EXPECT_EQ(parsed.options.test, "a b");
 }
 
-TEST(Options, TheLastOneCounts) { EXPECT_EQ(parse("timer.hz=100 timer.hz=200").options.timer_hz, 200u); }
+TEST(Options, TheLastOneCounts) {
+  EXPECT_EQ(parse("timer.hz=100 timer.hz=200").options.timer_hz, 200u);
+}
 
 TEST(Options, UnknownNamesTheNearest) {
   Parsed parsed = parse("sched.algoritm=fifo");

@@ -10,7 +10,9 @@
 namespace corral {
 namespace {
 
-Message message_of(u64 number) { return {MessageType::thread, {number, ~number, 0}}; }
+Message message_of(u64 number) {
+  return {MessageType::thread, {number, ~number, 0}};
+}
 
 TEST(Mailbox, KeepsOrderAndSaysWhenFull) {
   Random random{21};

@@ -36,8 +36,12 @@ bool Core::post(const Message& message, bool urgent) {
   }
   return true;
 }
-size_t Core::describe(char*, size_t) const { return 0; }
-Core& cores::get(CoreId id) { return *all_cores.at(id.value); }
+size_t Core::describe(char*, size_t) const {
+  return 0;
+}
+Core& cores::get(CoreId id) {
+  return *all_cores.at(id.value);
+}
 
 namespace {
 
@@ -48,8 +52,7 @@ class OutboxTest : public testing::Test {
     room.assign(core_count, 0);
     urgencies.clear();
     all_cores.clear();
-    for (u32 i = 0; i < core_count; ++i)
-      all_cores.push_back(std::make_unique<Core>(CoreId{i}, i, i, CoreState::online));
+    for (u32 i = 0; i < core_count; ++i) all_cores.push_back(std::make_unique<Core>(CoreId{i}, i, i, CoreState::online));
   }
   void TearDown() override { all_cores.clear(); }
   Outbox outbox;

@@ -51,8 +51,8 @@ TEST(Devices, AreFoundByNameAndByType) {
   EXPECT_EQ(manager.find("lamp"), nullptr);
   EXPECT_EQ(manager.find(""), nullptr);
   std::string all;
-  manager.for_each(
-      [](void* context, Device& device) { static_cast<std::string*>(context)->append(device.name()).append(" "); }, &all);
+  manager.for_each([](void* context, Device& device) { static_cast<std::string*>(context)->append(device.name()).append(" "); },
+                   &all);
   EXPECT_EQ(all, "lamp0 clock0 lamp1 ");
   EXPECT_THROW(manager.add(small), host::Panic);  // twice
 }

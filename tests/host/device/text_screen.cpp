@@ -17,11 +17,13 @@ std::string row_text(const TextScreen& screen, u32 row) {
   return text;
 }
 
-u8 colours_at(const TextScreen& screen, u32 row, u32 column) { return screen.row(row)[column].colours; }
+u8 colours_at(const TextScreen& screen, u32 row, u32 column) {
+  return screen.row(row)[column].colours;
+}
 
-#define EXPECT_CURSOR(screen, row, column)   \
-  do {                                       \
-    EXPECT_EQ((screen).cursor_row(), row);   \
+#define EXPECT_CURSOR(screen, row, column)       \
+  do {                                           \
+    EXPECT_EQ((screen).cursor_row(), row);       \
     EXPECT_EQ((screen).cursor_column(), column); \
   } while (false)
 
@@ -77,7 +79,10 @@ TEST(TextScreen, CursorPositions) {
 
 TEST(TextScreen, SavesAndRestores) {
   TextScreen screen;
-  screen.write("\x1b[5;6H\x1b[31m\x1b" "7\x1b[20;20H\x1b[0mx\x1b" "8y");
+  screen.write(
+      "\x1b[5;6H\x1b[31m\x1b"
+      "7\x1b[20;20H\x1b[0mx\x1b"
+      "8y");
   EXPECT_EQ(screen.row(4)[5].character, 'y');
   EXPECT_EQ(colours_at(screen, 4, 5), 0x04);
   screen.write("\x1b[3;3H\x1b[s\x1b[H\x1b[u");
@@ -152,7 +157,9 @@ TEST(TextScreen, ShowsWhatChanged) {
 
 TEST(TextScreen, WhatIsNotUnderstoodLeavesNoTrace) {
   TextScreen screen;
-  screen.write("a\x1b]0;a title\x07" "b\x1b(Bc\x1b[>1cd\x1b[?1049he\x1b[1;2;3;4;5;6;7;8;9;1;2;3;4;5;6;7;8;9mf\x1b[12\x18g");
+  screen.write(
+      "a\x1b]0;a title\x07"
+      "b\x1b(Bc\x1b[>1cd\x1b[?1049he\x1b[1;2;3;4;5;6;7;8;9;1;2;3;4;5;6;7;8;9mf\x1b[12\x18g");
   EXPECT_EQ(row_text(screen, 0), "abcdefg");
   screen.write("\xc3\xa9\xe2\x94\x80\xf0\x9f\x98\x80h");
   EXPECT_EQ(row_text(screen, 0), "abcdefg???h");

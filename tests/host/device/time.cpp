@@ -15,8 +15,8 @@ namespace corral {
 namespace {
 
 TEST(ClockScale, TicksToNanosecondsAndBack) {
-  for (u64 frequency : {1'193'182ull, 3'579'545ull, 10'000'000ull, 100'000'000ull, 1'000'000'000ull, 2'893'437'221ull,
-                        4'000'000'000ull}) {
+  for (u64 frequency :
+       {1'193'182ull, 3'579'545ull, 10'000'000ull, 100'000'000ull, 1'000'000'000ull, 2'893'437'221ull, 4'000'000'000ull}) {
     const ClockScale scale{frequency};
     for (u64 seconds_passed : {1ull, 3'600ull, 86'400ull * 365}) {
       const double ns = static_cast<double>(scale.to_ns(frequency * seconds_passed));
@@ -124,8 +124,7 @@ TEST(Calibration, MeasuresWithinItsOwnErrorBound) {
       Ticks counter{machine, reference};
       const Calibration result = calibrate(subject, counter, static_cast<u64>(reference), {});
       ASSERT_NE(result.frequency, 0u);
-      EXPECT_NEAR(static_cast<double>(result.frequency) / hertz, 1.0,
-                  static_cast<double>(result.error_ppm) * 1e-6 + 1e-4);
+      EXPECT_NEAR(static_cast<double>(result.frequency) / hertz, 1.0, static_cast<double>(result.error_ppm) * 1e-6 + 1e-4);
       EXPECT_LT(result.error_ppm, 1'000u);
     }
   }

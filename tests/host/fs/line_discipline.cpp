@@ -77,7 +77,9 @@ TEST(LineDiscipline, TurnsReturnIntoNewline) {
 
 TEST(LineDiscipline, ErasesCharacters) {
   Terminal t;
-  t.type("abx\x7f" "c\n");
+  t.type(
+      "abx\x7f"
+      "c\n");
   EXPECT_EQ(t.read(), "abc\n");
   EXPECT_EQ(t.screen.text, "abx\b \bc\r\n");
   t.type("\x7f\x7f\n");  // nothing to erase
@@ -86,7 +88,9 @@ TEST(LineDiscipline, ErasesCharacters) {
 
 TEST(LineDiscipline, ErasesWholeCharactersOfUtf8) {
   Terminal t;
-  t.type("a\xc3\xa4\x7f" "b\n");
+  t.type(
+      "a\xc3\xa4\x7f"
+      "b\n");
   EXPECT_EQ(t.read(), "ab\n");
   EXPECT_EQ(t.screen.text, "a\xc3\xa4\b \bb\r\n");
 }
@@ -130,8 +134,12 @@ TEST(LineDiscipline, EndOfFile) {
 
 TEST(LineDiscipline, LiteralNext) {
   Terminal t;
-  t.type("a\x16\x03" "b\n");
-  EXPECT_EQ(t.read(), "a\x03" "b\n");
+  t.type(
+      "a\x16\x03"
+      "b\n");
+  EXPECT_EQ(t.read(),
+            "a\x03"
+            "b\n");
 }
 
 TEST(LineDiscipline, SignalsThrowTheLineAway) {

@@ -8,7 +8,9 @@
 namespace corral::fs {
 namespace {
 
-double value(u64 fixed) { return static_cast<double>(fixed) / static_cast<double>(LoadAverages::one); }
+double value(u64 fixed) {
+  return static_cast<double>(fixed) / static_cast<double>(LoadAverages::one);
+}
 
 TEST(LoadAverages, FollowTheExponential) {
   LoadAverages load;

@@ -27,8 +27,8 @@ void pad(std::string& to) {
 // One entry; the archive so far ends at a multiple of four.
 std::string entry(const std::string& name, const std::string& data, const Fields& f = {}, const char* magic = "070701") {
   std::string text = magic;
-  for (u64 value : {u64{f.inode}, u64{f.mode}, u64{f.user}, u64{f.group}, u64{f.links}, u64{f.modified}, u64{data.size()}, u64{8},
-                    u64{1}, u64{5}, u64{9}, u64{name.size() + 1}, u64{f.checksum}}) {
+  for (u64 value : {u64{f.inode}, u64{f.mode}, u64{f.user}, u64{f.group}, u64{f.links}, u64{f.modified}, u64{data.size()},
+                    u64{8}, u64{1}, u64{5}, u64{9}, u64{name.size() + 1}, u64{f.checksum}}) {
     text += hexadecimal(value);
   }
   text += name;
@@ -39,7 +39,9 @@ std::string entry(const std::string& name, const std::string& data, const Fields
   return text;
 }
 
-std::string trailer() { return entry("TRAILER!!!", ""); }
+std::string trailer() {
+  return entry("TRAILER!!!", "");
+}
 
 struct Outcome {
   std::vector<std::string> names, contents;
@@ -72,7 +74,8 @@ TEST(Newc, ReadsNamesAndContents) {
 }
 
 TEST(Newc, GivesTheFields) {
-  const std::string archive = entry("n", "d", {.inode = 77, .mode = 0120777, .user = 3, .group = 4, .links = 2, .modified = 99});
+  const std::string archive =
+      entry("n", "d", {.inode = 77, .mode = 0120777, .user = 3, .group = 4, .links = 2, .modified = 99});
   NewcReader reader{{reinterpret_cast<const u8*>(archive.data()), archive.size()}};
   NewcEntry e;
   ASSERT_TRUE(reader.next(e));
@@ -90,7 +93,8 @@ TEST(Newc, GivesTheFields) {
 }
 
 TEST(Newc, ReadsSeveralArchivesWithZerosBetween) {
-  const Outcome o = read(entry("a", "1") + trailer() + std::string(512, '\0') + entry("b", "2") + trailer() + std::string(3, '\0'));
+  const Outcome o =
+      read(entry("a", "1") + trailer() + std::string(512, '\0') + entry("b", "2") + trailer() + std::string(3, '\0'));
   EXPECT_EQ(o.problem, NewcProblem::none);
   EXPECT_EQ(o.names, (std::vector<std::string>{"a", "b"}));
 }

@@ -13,7 +13,8 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* bytes, size_t size) {
   while (reader.next(entry)) {
     if (++entries > size / 110 + 1) std::abort();
     if (entry.name.empty() || entry.name.size() > 4096 || entry.name.front() == '/') std::abort();
-    if (!entry.data.empty() && (entry.data.data() < bytes || entry.data.data() + entry.data.size() > bytes + size)) std::abort();
+    if (!entry.data.empty() && (entry.data.data() < bytes || entry.data.data() + entry.data.size() > bytes + size))
+      std::abort();
     for (u8 byte : entry.data) sum += byte;
     for (char c : entry.name) sum += static_cast<unsigned char>(c);
   }

@@ -11,7 +11,9 @@
 namespace corral {
 namespace {
 
-int sign(int x) { return (x > 0) - (x < 0); }
+int sign(int x) {
+  return (x > 0) - (x < 0);
+}
 
 TEST(ByteOperations, CopyMoveFill) {
   Random random{5};

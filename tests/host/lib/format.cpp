@@ -69,8 +69,7 @@ TEST(Format, AgreesWithPrintf) {
     char expected[160];
     snprintf(expected, sizeof expected, "%" PRIu64 " %" PRId64 " 0x%" PRIx64 " %016" PRIx64 " %7" PRId64, value,
              static_cast<i64>(value), value, value, static_cast<i64>(value));
-    ASSERT_EQ(format("{} {} {x} {X16} {7}", value, static_cast<i64>(value), value, value, static_cast<i64>(value)),
-              expected);
+    ASSERT_EQ(format("{} {} {x} {X16} {7}", value, static_cast<i64>(value), value, value, static_cast<i64>(value)), expected);
   }
 }
 
@@ -97,8 +96,8 @@ TEST(ParseNumber, AcceptsWholeNumbersOnly) {
   EXPECT_TRUE(parse_number("007", value));
   EXPECT_EQ(value, 7u);
   value = 99;
-  for (const char* bad : {"", "0x", "-1", "+1", "12a", "1 ", " 1", "18446744073709551616", "0x10000000000000000", "x1",
-                          "0xg"}) {
+  for (const char* bad :
+       {"", "0x", "-1", "+1", "12a", "1 ", " 1", "18446744073709551616", "0x10000000000000000", "x1", "0xg"}) {
     EXPECT_FALSE(parse_number(bad, value)) << bad;
   }
   EXPECT_EQ(value, 99u);

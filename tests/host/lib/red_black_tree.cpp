@@ -24,9 +24,7 @@ using Tree = RedBlackTree<Item, &Item::link, Less>;
 
 struct Model {
   struct Order {
-    bool operator()(const Item* a, const Item* b) const {
-      return a->key != b->key ? a->key < b->key : a->serial < b->serial;
-    }
+    bool operator()(const Item* a, const Item* b) const { return a->key != b->key ? a->key < b->key : a->serial < b->serial; }
   };
   std::set<Item*, Order> items;
 };

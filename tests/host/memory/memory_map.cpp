@@ -15,9 +15,7 @@ void expect_well_formed(const MemoryMap& map) {
   bool first = true;
   for (const PageRange& range : map.ranges()) {
     ASSERT_GT(range.count, 0u);
-    if (!first) {
-      ASSERT_GT(range.first, previous_end);
-    }
+    if (!first) { ASSERT_GT(range.first, previous_end); }
     previous_end = range.end();
     first = false;
   }
@@ -32,7 +30,7 @@ TEST_P(MemoryMapProperty, AgreesWithABitmap) {
   std::vector<bool> model(pages, false);
   for (int step = 0; step < 200; ++step) {
     const u64 base = random.below(pages * page_size);
-    const u64 size = random.below(std::min<u64>(pages * page_size - base, 40 * page_size)+1);
+    const u64 size = random.below(std::min<u64>(pages * page_size - base, 40 * page_size) + 1);
     if (random.one_in(2)) {
       ASSERT_TRUE(map.add({base}, size));
       for (u64 p = (base + page_size - 1) / page_size; (p + 1) * page_size <= base + size; ++p) model[p] = true;

@@ -56,8 +56,7 @@ class PageAllocator : public testing::Test {
 TEST_F(PageAllocator, CountsWhatThereIs) {
   // 1 MiB … 40 MiB without the page of the hole at 30 MiB and the page at 10 MiB; 50 MiB + 1 page … 54 MiB.
   EXPECT_EQ(before_.total, 39 * 256 - 2 + 4 * 256 - 1 + 0u);
-  EXPECT_EQ(before_.free_global + before_.free_local + before_.reserved +
-                heap_statistics().slab_pages, before_.total);
+  EXPECT_EQ(before_.free_global + before_.free_local + before_.reserved + heap_statistics().slab_pages, before_.total);
   EXPECT_TRUE(is_managed({mib}));
   EXPECT_FALSE(is_managed({0x1000}));
   EXPECT_FALSE(is_managed({30 * mib}));
@@ -190,9 +189,7 @@ TEST_F(PageAllocator, HeapServesEverySize) {
       objects[index] = objects.back();
       objects.pop_back();
     }
-    if (step % 1000 == 0) {
-      ASSERT_EQ(heap_statistics().objects, objects.size());
-    }
+    if (step % 1000 == 0) { ASSERT_EQ(heap_statistics().objects, objects.size()); }
   }
   for (const Object& object : objects) release(object.memory);
 }

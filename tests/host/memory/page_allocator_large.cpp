@@ -16,10 +16,7 @@ TEST(LargeMachine, UsesMemoryOnBothSidesOfTheHole) {
   host::Memory memory{{0}, 8 * gib};
   BootInfo boot;
   const MemoryRange ranges[] = {
-      {{4 * gib}, 4 * gib, true},
-      {{0xfffc'0000}, 0x4'0000, false},
-      {{3 * gib}, gib, false},
-      {{mib}, 3 * gib - mib, true},
+      {{4 * gib}, 4 * gib, true}, {{0xfffc'0000}, 0x4'0000, false}, {{3 * gib}, gib, false}, {{mib}, 3 * gib - mib, true},
       {{0}, 0x9fc00, true},
   };
   for (const MemoryRange& range : ranges) boot.ranges[boot.range_count++] = range;

@@ -18,9 +18,7 @@ constexpr u64 mib = u64{1} << 20;
   try {
     initialise_pages(boot, {});
     fputs("started", stderr);
-  } catch (const host::Panic& panic) {
-    fputs(panic.what(), stderr);
-  }
+  } catch (const host::Panic& panic) { fputs(panic.what(), stderr); }
   _exit(0);
 }
 

@@ -13,9 +13,8 @@ using acpi::Verdict;
 using acpi::verdict_of;
 
 Bytes usual_madt() {
-  return madt_head() + madt_processor(0, 0, 1) + madt_processor(1, 2, 1) + madt_processor(2, 4, 2) +
-         madt_processor(3, 6, 0) + madt_io_apic(0, 0xfec0'0000, 0) + madt_override(0, 2, 0) +
-         madt_override(9, 9, 0xd) + Bytes{4, 6, 0xff, 0, 0, 1};
+  return madt_head() + madt_processor(0, 0, 1) + madt_processor(1, 2, 1) + madt_processor(2, 4, 2) + madt_processor(3, 6, 0) +
+         madt_io_apic(0, 0xfec0'0000, 0) + madt_override(0, 2, 0) + madt_override(9, 9, 0xd) + Bytes{4, 6, 0xff, 0, 0, 1};
 }
 
 struct Machine : AcpiImage {
@@ -187,9 +186,9 @@ TEST(Acpi, AKnownEntryThatIsTooShortIsSkipped) {
 
 TEST(Acpi, X2ApicEntriesAndTheAddressOverride) {
   AcpiImage machine;
-  const Tables tables =
-      parse_madt(machine, madt_head() + madt_x2apic(7, 300, 1) + madt_x2apic(8, 0xffff'ffff, 1) +
-                              (Bytes{5, 12, 0, 0} + word(0x1'fee0'0000, 8)) + (Bytes{0xa, 12, 0, 0} + word(7, 4) + Bytes{1, 0, 0, 0}));
+  const Tables tables = parse_madt(machine, madt_head() + madt_x2apic(7, 300, 1) + madt_x2apic(8, 0xffff'ffff, 1) +
+                                                (Bytes{5, 12, 0, 0} + word(0x1'fee0'0000, 8)) +
+                                                (Bytes{0xa, 12, 0, 0} + word(7, 4) + Bytes{1, 0, 0, 0}));
   ASSERT_EQ(tables.madt.processors.count(), 1u);
   EXPECT_EQ(tables.madt.processors.all()[0].apic_id, 300u);
   EXPECT_EQ(tables.madt.processors.all()[0].firmware_id, 7u);

@@ -49,8 +49,7 @@ struct MailboxModel : rl::test_suite<MailboxModel<Each, Takes>, 3> {
     return true;
   }
   void after() {
-    while (take_one()) {
-    }
+    while (take_one()) {}
     RL_ASSERT(posted[0] == expected[0] && posted[1] == expected[1]);
     RL_ASSERT(taken >= 2);  // the ring has two places: the first two found room
     ModelMessage message;

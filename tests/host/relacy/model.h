@@ -139,7 +139,9 @@ class Plain {
   mutable rl::var<T> value_;
 };
 
-inline void pause() { rl::yield(1, info_of(std::source_location::current())); }
+inline void pause() {
+  rl::yield(1, info_of(std::source_location::current()));
+}
 
 struct Effort {
   rl::scheduler_type_e search = rl::sched_random;
@@ -172,9 +174,7 @@ bool passes(const Effort& effort, std::string* report = nullptr) {
   parameters.progress_stream = &output;
   parameters.progress_output_period = 1'000'000;
   const bool good = rl::simulate<Model>(parameters);
-  if (report != nullptr) {
-    *report = buffer.text() + "\nafter " + std::to_string(parameters.stop_iteration) + " executions";
-  }
+  if (report != nullptr) { *report = buffer.text() + "\nafter " + std::to_string(parameters.stop_iteration) + " executions"; }
   return good;
 }
 
@@ -207,7 +207,9 @@ inline std::string text_of(const Place& place) {
   return text;
 }
 
-inline std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+inline std::string base_name(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
 
 inline std::string describe(const Place& place, Order weaker) {
   return base_name(place.file) + " | " + text_of(place) + " | " + name_of(place.order) + " -> " + name_of(weaker);

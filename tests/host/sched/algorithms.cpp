@@ -191,11 +191,10 @@ TEST(Cfs, AnOldThreadDoesNotHoldOffNewOnes) {
 
 TEST(Cfs, AnHourOfSleepEarnsABoundedCredit) {
   Machine machine{1, "cfs", any_placement};
-  Machine::Thread& sleeper =
-      machine.spawn(0, 0, [first = true](Machine::Thread&) mutable {
-        if (!std::exchange(first, false)) return Machine::Behaviour{seconds(1000)};
-        return Machine::Behaviour{milliseconds(1), seconds(3600)};
-      });
+  Machine::Thread& sleeper = machine.spawn(0, 0, [first = true](Machine::Thread&) mutable {
+    if (!std::exchange(first, false)) return Machine::Behaviour{seconds(1000)};
+    return Machine::Behaviour{milliseconds(1), seconds(3600)};
+  });
   Machine::Thread& hog = machine.spawn_hog(0);
   machine.run_for(seconds(3601));  // the sleeper has been back for about one second
   EXPECT_NEAR(double(sleeper.entity.run_time.ns), 0.5e9, 0.03e9);

@@ -33,18 +33,34 @@ i64 live_allocations = 0;
 
 }  // namespace
 
-Instant clock::now() { return time_now; }
-bool arch::hardware_random(u64&) { return false; }
-Core& arch::current_core() { return machine[current]; }
-void Core::arm_timer(Instant slice_end) { armed[id_.value] = slice_end; }
-size_t Core::describe(char*, size_t) const { return 0; }
+Instant clock::now() {
+  return time_now;
+}
+bool arch::hardware_random(u64&) {
+  return false;
+}
+Core& arch::current_core() {
+  return machine[current];
+}
+void Core::arm_timer(Instant slice_end) {
+  armed[id_.value] = slice_end;
+}
+size_t Core::describe(char*, size_t) const {
+  return 0;
+}
 bool Core::post(const Message& message, bool) {
   posted.emplace_back(id_.value, message);
   return true;
 }
-void set_message_handler(MessageType type, MessageHandler handler) { handlers[type] = handler; }
-CoreSet cores::online() { return online_cores; }
-Core& cores::get(CoreId id) { return machine[id.value]; }
+void set_message_handler(MessageType type, MessageHandler handler) {
+  handlers[type] = handler;
+}
+CoreSet cores::online() {
+  return online_cores;
+}
+Core& cores::get(CoreId id) {
+  return machine[id.value];
+}
 void DeviceManager::add(Device&) {}
 DeviceManager& devices() {
   static DeviceManager manager;
@@ -65,7 +81,9 @@ namespace {
 
 using namespace sched;
 
-void pass(Duration time) { time_now = time_now + time; }
+void pass(Duration time) {
+  time_now = time_now + time;
+}
 
 // The one manager of this program; four cores.
 struct Engine : testing::Test {
@@ -131,7 +149,8 @@ struct Engine : testing::Test {
 };
 
 TEST_F(Engine, TheTimerIsArmedForTheSliceAndOnlyWhenSomethingWaits) {
-  SchedulingEntity& a = make(); SchedulingEntity& b = make();
+  SchedulingEntity& a = make();
+  SchedulingEntity& b = make();
   Scheduler& mine = timeline(0);
   mine.enqueue(a, EnqueueReason::created);
   EXPECT_TRUE(mine.reschedule_wanted()) << "idle: there is something to pick";
@@ -296,7 +315,9 @@ TEST_F(Engine, PlacementChangesWhileRunning) {
 }
 
 TEST_F(Engine, NiceValuesOfRunningWaitingAndSleepingEntities) {
-  SchedulingEntity& running = make(); SchedulingEntity& waiting = make(); SchedulingEntity& sleeping = make();
+  SchedulingEntity& running = make();
+  SchedulingEntity& waiting = make();
+  SchedulingEntity& sleeping = make();
   Scheduler& mine = timeline(0);
   mine.enqueue(running, EnqueueReason::created);
   mine.enqueue(waiting, EnqueueReason::created);

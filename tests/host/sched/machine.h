@@ -20,8 +20,7 @@ class OwnedAlgorithm {
  public:
   OwnedAlgorithm(std::string_view name, AlgorithmParameters parameters) : OwnedAlgorithm{find_algorithm(name), parameters} {}
   OwnedAlgorithm(const AlgorithmDescriptor* descriptor, AlgorithmParameters parameters)
-      : storage_{::operator new(descriptor->size, std::align_val_t{64})},
-        algorithm_{descriptor->make(storage_, parameters)} {}
+      : storage_{::operator new(descriptor->size, std::align_val_t{64})}, algorithm_{descriptor->make(storage_, parameters)} {}
   OwnedAlgorithm(const OwnedAlgorithm&) = delete;
   OwnedAlgorithm& operator=(const OwnedAlgorithm&) = delete;
   ~OwnedAlgorithm() {
@@ -37,7 +36,9 @@ class OwnedAlgorithm {
 };
 
 inline Random machine_random{1};
-inline u64 next_random() { return machine_random.next(); }
+inline u64 next_random() {
+  return machine_random.next();
+}
 
 // A placer with every policy of the library in it.
 class OwnedPlacer {
@@ -205,8 +206,8 @@ class Machine {
     const CoreId to = placer_->choose(thread.entity, reason, online_ & thread.entity.allowed, here, now);
     placer_->assign(thread.entity, to, here);
     SimulatedCore& core = *cores_[to.value];
-    core.until = core.queue.enqueue(
-        thread.entity, reason == PlacementReason::created ? EnqueueReason::created : EnqueueReason::woken, now);
+    core.until = core.queue.enqueue(thread.entity,
+                                    reason == PlacementReason::created ? EnqueueReason::created : EnqueueReason::woken, now);
     settle(core);
   }
 

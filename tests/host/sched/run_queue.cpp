@@ -51,7 +51,8 @@ TEST_P(Sequences, EveryEntityStaysInExactlyOnePlace) {
         case 1:
         case 2:  // something arrives
           if (entities[i].place == Place::nowhere) {
-            const auto reason = std::array{EnqueueReason::created, EnqueueReason::woken, EnqueueReason::migrated}[random.below(3)];
+            const auto reason =
+                std::array{EnqueueReason::created, EnqueueReason::woken, EnqueueReason::migrated}[random.below(3)];
             queue.enqueue(entities[i], reason, now);
             waiting[i] = true;
           }
@@ -68,7 +69,8 @@ TEST_P(Sequences, EveryEntityStaysInExactlyOnePlace) {
           if (running >= 0) {
             const auto reason = static_cast<LeaveReason>(random.below(5));
             ASSERT_TRUE(queue.leave(entities[static_cast<size_t>(running)], reason, now));
-            if (reason == LeaveReason::preempted || reason == LeaveReason::yielded) waiting[static_cast<size_t>(running)] = true;
+            if (reason == LeaveReason::preempted || reason == LeaveReason::yielded)
+              waiting[static_cast<size_t>(running)] = true;
             running = -1;
           }
           const Decision decision = queue.pick(now);
@@ -82,9 +84,7 @@ TEST_P(Sequences, EveryEntityStaysInExactlyOnePlace) {
           }
           break;
         }
-        case 7:
-          queue.set_nice(entities[i], static_cast<i32>(random.below(40)) - 20, now);
-          break;
+        case 7: queue.set_nice(entities[i], static_cast<i32>(random.below(40)) - 20, now); break;
         case 8:
           if (random.one_in(8)) {
             in_use = algorithms()[random.below(algorithms().size())];

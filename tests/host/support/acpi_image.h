@@ -103,7 +103,9 @@ inline Bytes word(u64 value, u32 bytes) {
   for (u32 i = 0; i < bytes; ++i) out.push_back(static_cast<u8>(value >> (8 * i)));
   return out;
 }
-inline Bytes madt_head(u32 local_apic = 0xfee0'0000) { return word(local_apic, 4) + word(1, 4); }
+inline Bytes madt_head(u32 local_apic = 0xfee0'0000) {
+  return word(local_apic, 4) + word(1, 4);
+}
 inline Bytes madt_processor(u8 firmware_id, u8 apic_id, u32 flags) {
   return Bytes{0, 8, firmware_id, apic_id} + word(flags, 4);
 }
@@ -138,8 +140,8 @@ inline Bytes fadt_body(u32 dsdt) {
 
 // Name (\_S5_, Package (4) {type a, type b, 0, 0}) among other byte code.
 inline Bytes dsdt_body(u8 type_a, u8 type_b) {
-  return Bytes{0x08, 'A', 'B', 'C', 'D', 0x0a, 7, 0x08, '_', 'S', '5', '_', 0x12, 0x08, 0x04, 0x0a, type_a, 0x0a, type_b,
-               0x00, 0x00, 0x5b, 0x80};
+  return Bytes{0x08, 'A',  'B',  'C',  'D',    0x0a, 7,      0x08, '_',  'S',  '5', '_',
+               0x12, 0x08, 0x04, 0x0a, type_a, 0x0a, type_b, 0x00, 0x00, 0x5b, 0x80};
 }
 
 }  // namespace corral::test

@@ -7,7 +7,11 @@ namespace {
 thread_local u32 own_index = 0;
 }
 
-u32 arch::core_index() { return own_index; }
-void host::become_core(u32 index) { own_index = index; }
+u32 arch::core_index() {
+  return own_index;
+}
+void host::become_core(u32 index) {
+  own_index = index;
+}
 
 }  // namespace corral

@@ -13,6 +13,8 @@ Memory::Memory(PhysicalAddress base, u64 size) : size_{size} {
   arch::host_direct_map = reinterpret_cast<u64>(arena_) - base.value;
 }
 
-Memory::~Memory() { munmap(arena_, size_); }
+Memory::~Memory() {
+  munmap(arena_, size_);
+}
 
 }  // namespace corral::host

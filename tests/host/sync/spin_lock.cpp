@@ -17,19 +17,17 @@ namespace {
 std::string panic_of(void (*action)()) {
   try {
     action();
-  } catch (const host::Panic& panic) {
-    return panic.what();
-  }
+  } catch (const host::Panic& panic) { return panic.what(); }
   return "no panic";
 }
 
 // Misuse is tried in a child process: a panic leaves the rules switched off for good. It answers with its message.
-#define EXPECT_PANIC(text, ...)                         \
-  EXPECT_EXIT(                                          \
-      {                                                 \
+#define EXPECT_PANIC(text, ...)                              \
+  EXPECT_EXIT(                                               \
+      {                                                      \
         fputs(panic_of([] { __VA_ARGS__ }).c_str(), stderr); \
-        _exit(0);                                       \
-      },                                                \
+        _exit(0);                                            \
+      },                                                     \
       testing::ExitedWithCode(0), text)
 
 SpinLock outer{Rank::process, "outer"};
@@ -89,7 +87,9 @@ void twice() NO_THREAD_SAFETY_ANALYSIS {
   outer.lock();
   outer.lock();
 }
-void not_held() NO_THREAD_SAFETY_ANALYSIS { outer.unlock(); }
+void not_held() NO_THREAD_SAFETY_ANALYSIS {
+  outer.unlock();
+}
 void somebody_elses() NO_THREAD_SAFETY_ANALYSIS {
   outer.lock();
   host::become_core(1);

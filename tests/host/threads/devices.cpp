@@ -36,7 +36,8 @@ TEST(Threads, CoresRegisterDevicesWhileOthersLook) {
         manager.add(mine);
         EXPECT_EQ(manager.find(mine.name()), &mine);
         u32 seen = 0;
-        manager.for_each([](void* count, Device& device) { *static_cast<u32*>(count) += device.name().empty() ? 0 : 1; }, &seen);
+        manager.for_each([](void* count, Device& device) { *static_cast<u32*>(count) += device.name().empty() ? 0 : 1; },
+                         &seen);
         EXPECT_GT(seen, i);
       }
     });

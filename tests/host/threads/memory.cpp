@@ -81,7 +81,7 @@ TEST_F(ThreadsMemory, PagesWanderBetweenCores) {
       } else if (random.one_in(50)) {
         Result<Frame*> block = allocate_block(static_cast<u32>(random.below(4)));
         if (block.ok()) release_block(*block.value(), block.value()->order);
-      } else if (Frame* frame; frames.take(frame)) {
+      } else if (Frame * frame; frames.take(frame)) {
         if (random.one_in(3)) {
           share_page(*frame);
           release_page(*frame);

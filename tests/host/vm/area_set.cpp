@@ -17,7 +17,9 @@ class NoPages final : public Backing {
 };
 
 constexpr u64 base_page = 16, pages = 96;
-constexpr VirtualAddress address_of(u64 page) { return {(base_page + page) * page_size}; }
+constexpr VirtualAddress address_of(u64 page) {
+  return {(base_page + page) * page_size};
+}
 
 // What one page is part of; joined areas are alike page by page.
 struct ModelPage {

@@ -11,19 +11,23 @@ constexpr u32 x2apic_id_of_nobody = 0xffff'ffff;
 constexpr u32 apic_id_of_everybody = 0xff;  // the broadcast destination: nobody's own id
 
 // Interrupt-source flags (5.2.12.5): polarity in bits 0 and 1, trigger mode in bits 2 and 3; 3: low or level; 0: the bus's way.
-bool says_low(u64 flags) { return (flags & 3) == 3; }
-bool says_level(u64 flags) { return (flags >> 2 & 3) == 3; }
+bool says_low(u64 flags) {
+  return (flags & 3) == 3;
+}
+bool says_level(u64 flags) {
+  return (flags >> 2 & 3) == 3;
+}
 
 // The least length of each type that is used (tables 5.21 and following).
 u32 least_length(u8 type) {
   switch (type) {
-    case 0: return 8;    // processor local APIC
-    case 1: return 12;   // I/O APIC
-    case 2: return 10;   // interrupt source override
-    case 4: return 6;    // local APIC NMI
-    case 5: return 12;   // local APIC address override
-    case 9: return 16;   // processor local x2APIC
-    case 0xa: return 12; // local x2APIC NMI
+    case 0: return 8;  // processor local APIC
+    case 1: return 12;  // I/O APIC
+    case 2: return 10;  // interrupt source override
+    case 4: return 6;  // local APIC NMI
+    case 5: return 12;  // local APIC address override
+    case 9: return 16;  // processor local x2APIC
+    case 0xa: return 12;  // local x2APIC NMI
     default: return 2;
   }
 }
@@ -49,8 +53,7 @@ void Parser::parse_madt(const Table& table, Madt& madt) {
     const u8 type = table.byte(offset);
     const u8 length = table.contains(offset, 2) ? table.byte(offset + 1) : u8{0};
     if (length < 2 || !table.contains(offset, length)) {
-      report("ACPI: MADT: the entry at offset {} has impossible length {}; it and what follows are ignored", offset,
-             length);
+      report("ACPI: MADT: the entry at offset {} has impossible length {}; it and what follows are ignored", offset, length);
       return;
     }
     if (length < least_length(type)) {
@@ -89,9 +92,7 @@ void Parser::parse_madt_entry(const Table& table, u32 offset, u8 type, u8 length
       if (processor.apic_id != x2apic_id_of_nobody) add_processor(processor, madt);
       break;
     }
-    case 1:
-      room = madt.io_apics.add({table.byte(offset + 2), {table.word32(offset + 4)}, table.word32(offset + 8)});
-      break;
+    case 1: room = madt.io_apics.add({table.byte(offset + 2), {table.word32(offset + 4)}, table.word32(offset + 8)}); break;
     case 2: {
       const u64 flags = table.number(offset + 8, 2);
       if (table.byte(offset + 2) != 0) {
@@ -99,8 +100,7 @@ void Parser::parse_madt_entry(const Table& table, u32 offset, u8 type, u8 length
         break;
       }
       if (table.byte(offset + 3) > 15) {
-        report("ACPI: MADT: an interrupt override for ISA interrupt {}, which does not exist; ignored",
-               table.byte(offset + 3));
+        report("ACPI: MADT: an interrupt override for ISA interrupt {}, which does not exist; ignored", table.byte(offset + 3));
         break;
       }
       room = madt.overrides.add({table.byte(offset + 3), table.word32(offset + 4), says_low(flags), says_level(flags)});
@@ -108,8 +108,8 @@ void Parser::parse_madt_entry(const Table& table, u32 offset, u8 type, u8 length
     }
     case 4: {
       const u8 id = table.byte(offset + 2);
-      room = madt.nmis.add({id == 0xff ? LocalNmi::all_processors : u32{id}, table.byte(offset + 5),
-                            says_low(table.number(offset + 3, 2))});
+      room = madt.nmis.add(
+          {id == 0xff ? LocalNmi::all_processors : u32{id}, table.byte(offset + 5), says_low(table.number(offset + 3, 2))});
       break;
     }
     case 0xa:

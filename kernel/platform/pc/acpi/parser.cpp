@@ -49,8 +49,8 @@ void Parser::parse(PhysicalAddress rsdp, Tables& tables) {
     report("ACPI: no root pointer found; the machine's tables are not used");
     return;
   }
-  const bool rooted = (xsdt_.value != 0 && parse_root(xsdt_, "XSDT", 8, tables)) ||
-                      (rsdt_.value != 0 && parse_root(rsdt_, "RSDT", 4, tables));
+  const bool rooted =
+      (xsdt_.value != 0 && parse_root(xsdt_, "XSDT", 8, tables)) || (rsdt_.value != 0 && parse_root(rsdt_, "RSDT", 4, tables));
   if (!rooted) report("ACPI: neither XSDT nor RSDT is usable; the machine's tables are not used");
   if (rooted && !tables.madt.present) report("ACPI: no usable MADT: cores cannot be detected, one is used");
 }

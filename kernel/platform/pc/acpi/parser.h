@@ -36,8 +36,7 @@ class Reporter {
 class Table {
  public:
   static constexpr u32 header_size = 36;  // 5.2.6
-  Table(PhysicalReader& reader, PhysicalAddress address, u32 length)
-      : reader_{reader}, address_{address}, length_{length} {}
+  Table(PhysicalReader& reader, PhysicalAddress address, u32 length) : reader_{reader}, address_{address}, length_{length} {}
 
   [[nodiscard]] PhysicalAddress address() const { return address_; }
   [[nodiscard]] u32 length() const { return length_; }

@@ -21,9 +21,15 @@ inline u32 port_read32(u16 port) {
   asm volatile("inl %1, %0" : "=a"(value) : "Nd"(port) : "memory");
   return value;
 }
-inline void port_write8(u16 port, u8 value) { asm volatile("outb %0, %1" ::"a"(value), "Nd"(port) : "memory"); }
-inline void port_write16(u16 port, u16 value) { asm volatile("outw %0, %1" ::"a"(value), "Nd"(port) : "memory"); }
-inline void port_write32(u16 port, u32 value) { asm volatile("outl %0, %1" ::"a"(value), "Nd"(port) : "memory"); }
+inline void port_write8(u16 port, u8 value) {
+  asm volatile("outb %0, %1" ::"a"(value), "Nd"(port) : "memory");
+}
+inline void port_write16(u16 port, u16 value) {
+  asm volatile("outw %0, %1" ::"a"(value), "Nd"(port) : "memory");
+}
+inline void port_write32(u16 port, u32 value) {
+  asm volatile("outl %0, %1" ::"a"(value), "Nd"(port) : "memory");
+}
 
 // Model-specific registers. The register must exist (CPUID), or the processor faults.
 inline u64 read_msr(u32 number) {

@@ -12,8 +12,12 @@ class Core;
 namespace corral::arch {
 
 // Interrupts of the calling core. The kernel runs with them off; halt() is the one place that lets them in.
-inline void disable_interrupts() { asm volatile("cli" ::: "memory"); }
-inline void enable_interrupts() { asm volatile("sti" ::: "memory"); }
+inline void disable_interrupts() {
+  asm volatile("cli" ::: "memory");
+}
+inline void enable_interrupts() {
+  asm volatile("sti" ::: "memory");
+}
 [[nodiscard]] inline bool interrupts_enabled() {
   u64 flags;
   asm volatile("pushfq; popq %0" : "=r"(flags)::"memory");
@@ -21,11 +25,15 @@ inline void enable_interrupts() { asm volatile("sti" ::: "memory"); }
 }
 
 // In every spin loop: gives way to the other hardware thread, and under emulation to the other cores.
-inline void pause() { asm volatile("pause" ::: "memory"); }
+inline void pause() {
+  asm volatile("pause" ::: "memory");
+}
 
 // Sleeps until an interrupt has been handled. Call with interrupts off after checking that there is no work;
 // an interrupt that came in between ends it at once (STI holds interrupts back for one instruction).
-inline void halt() { asm volatile("sti; hlt; cli" ::: "memory"); }
+inline void halt() {
+  asm volatile("sti; hlt; cli" ::: "memory");
+}
 [[noreturn]] inline void halt_forever() {
   for (;;) asm volatile("cli; hlt" ::: "memory");
 }
@@ -57,8 +65,8 @@ inline void halt() { asm volatile("sti; hlt; cli" ::: "memory"); }
 
 // ---- facts found at start-up (CPUID) ---------------------------------------------------------------------------
 struct Features {
-  bool nx, smep, smap, umip, pcid, invpcid, huge_1g, xsave, xsaveopt, rdrand, x2apic, invariant_tsc, tsc_deadline,
-      fsgsbase, hypervisor;
+  bool nx, smep, smap, umip, pcid, invpcid, huge_1g, xsave, xsaveopt, rdrand, x2apic, invariant_tsc, tsc_deadline, fsgsbase,
+      hypervisor;
   u32 xsave_size;       // bytes of the floating-point area with everything enabled
   u64 xsave_components; // XCR0
   char vendor[13];

@@ -54,6 +54,8 @@ void call_handler(TrapFrame& frame, VirtualAddress handler, VirtualAddress signa
 // The registers of the context into `frame`; privileged bits keep safe values. einval: not a user context.
 Result<void> restore_from_context(TrapFrame& frame, const SignalContext& context);
 // User address of the signal frame when sigreturn is called with this frame.
-[[nodiscard]] inline VirtualAddress signal_frame_at(const TrapFrame& frame) { return {frame.rsp - sizeof(u64)}; }
+[[nodiscard]] inline VirtualAddress signal_frame_at(const TrapFrame& frame) {
+  return {frame.rsp - sizeof(u64)};
+}
 
 }  // namespace corral::arch
