@@ -48,6 +48,8 @@ TABLE: tuple[Package, ...] = (
     _package("libgtest-dev", "GoogleTest, for the host's unit tests", "host-tests"),
     _package("libclang-rt-19-dev", "sanitizers, for the host's unit tests", "host-tests"),
     _package("relacy-dev", "checks lock-free code, for the host's unit tests", "host-tests"),
+    _package("clang-format-19", "checks the form of the sources", "style"),
+    _package("clang-tidy-19", "checks the sources for names and for mistakes", "style"),
     _package("spin", "checks the models of the protocols", "models"),
     _package("gdb", "the debugger", "debug"),
     _package("python3-matplotlib", "draws plots", "plot"),

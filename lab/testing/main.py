@@ -13,7 +13,7 @@ from lab.testing.selection import Selection
 from lab.testing.tally import Tally
 
 USES = {
-    "lab": ("linux",),
+    "lab": ("linux", "style"),
     "models": ("models",),
     "host": ("host-tests",),
     "kernel": ("build", "qemu"),
