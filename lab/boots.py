@@ -33,7 +33,8 @@ MOST_FAILURES = 10  # of a series; then what is left would tell nothing new
 PIPES = "for i in 1 2 3 4; do (echo $i | cat | cat) & done; wait"
 DRAWING = "mandelbrot 8 --mode array --size 20x10 --iterations 200"
 PROGRAMS = (DRAWING, PIPES, "/tests/musl_pthreads", DRAWING, PIPES, "/tests/affinitytest", DRAWING, "/tests/pipetest",
-            PIPES, "/tests/forktest", DRAWING, "/tests/futextest")
+            PIPES, "/tests/forktest && /tests/execvetest && /tests/waittest", DRAWING,
+            "/tests/futextest && /tests/futexqueues && /tests/futexstress")
 ALGORITHMS = ("cfs", "rr")  # fifo never takes a core away: programs that wait in loops would wait for ever
 PLACEMENTS = ("least-loaded", "random", "round-robin")
 

@@ -24,7 +24,7 @@ OWN = Path("kernel/abi/corral/calls.cpp")
 PAGE = Path("docs/system-call-list.md")
 
 ENTRY = re.compile(r'\{\s*(\d+),\s*"(\w+)",\s*(\w+)(?:<[^>]*>)?\s*\}')
-REFUSED = re.compile(r"^Result<i64> (\w+)\(Call&\) \{ return Errno::(\w+); \}", re.MULTILINE)
+REFUSED = re.compile(r"^Result<i64> (\w+)\(Call&\) \{\s*return Errno::(\w+);\s*\}", re.MULTILINE)
 OWN_CALL = re.compile(r"^//   (0x[0-9a-f]+) (\w+\([^)]*\)) → (.*)$")
 
 HEAD = """\

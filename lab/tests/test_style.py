@@ -3,7 +3,6 @@
 import re
 import subprocess
 import unittest
-from pathlib import Path
 
 from lab import paths
 
@@ -11,13 +10,6 @@ SUFFIXES = (".cpp", ".h", ".c")
 FORMAT = ["clang-format-19", "--dry-run", "-Werror", "--style=file"]
 PLACE = re.compile(r"^(\S[^:\n]*):\d+:\d+: error: code should be clang-formatted", re.MULTILINE)
 MOST_LINES = 500
-# Files that are longer, to be split: entries leave this list, none comes.
-TOO_LONG = {
-    "user/tests/forktest.cpp",
-    "user/tests/futextest.cpp",
-    "user/tests/memtest.cpp",
-    "user/tests/signaltest.cpp",
-}
 
 
 def sources() -> list[str]:
@@ -51,6 +43,5 @@ class Form(unittest.TestCase):
 
 class Length(unittest.TestCase):
     def test_files_are_short(self) -> None:
-        long = {name for name in sources() if len((paths.ROOT / name).read_bytes().splitlines()) > MOST_LINES}
-        self.assertEqual(long - TOO_LONG, set(), f"\nMore than {MOST_LINES} lines: split the file by its ideas.")
-        self.assertEqual(TOO_LONG - long, set(), f"\nNo longer too long: take it out of TOO_LONG in {Path(__file__).name}.")
+        long = [name for name in sources() if len((paths.ROOT / name).read_bytes().splitlines()) > MOST_LINES]
+        self.assertEqual(long, [], f"\nMore than {MOST_LINES} lines: split the file by its ideas.")

@@ -21,7 +21,7 @@ def said(cores: int, seed: int, *program: str) -> str:
 
 class Determinism(unittest.TestCase):
     def test_the_same_seed_is_the_same_run(self) -> None:
-        for cores, program in ((1, DRAWING), (2, COUNTED), (4, ("/tests/futextest",)), (8, COUNTED)):
+        for cores, program in ((1, DRAWING), (2, COUNTED), (4, ("/tests/futexstress",)), (8, COUNTED)):
             with self.subTest(cores=cores):
                 first, second = said(cores, 7, *program), said(cores, 7, *program)
                 self.assertIn("[    0.0", first)  # the log's times are compared as well
