@@ -14,7 +14,8 @@ MAX_CORES_BOCHS = 15
 
 @dataclass(frozen=True)
 class Machine:
-    """The emulated PC. `seed` asks for a run that repeats instruction by instruction.
+    """The emulated PC. `seed` asks for a run that repeats instruction by instruction, `count_instructions` for one
+    whose clocks count instructions, one a nanosecond (one core only: Linux starves a core otherwise).
 
     With `max_cores` above `cores` the firmware also lists processors that are not there.
     """
@@ -24,6 +25,7 @@ class Machine:
     memory_mib: int = 512
     seed: int | None = None
     wait_for_debugger: bool = False
+    count_instructions: bool = False
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Callable
 from pathlib import Path
 
 from lab import build, linux, packages, paths
-from lab.bench import boot, mandelbrot, plot
+from lab.bench import boot, mandelbrot, operations, plot
 from lab.bench.results import SYSTEMS, Results
 from lab.machine import check_cores
 from lab.options import Parser, choose, numbers, positive
@@ -15,14 +16,22 @@ from lab.problem import WRONG_USE, Problem
 BENCHES = {
     mandelbrot.NAME: "threads that compute, on 1 to 4 (Bochs: 8) cores",
     boot.NAME: "kernel entry to prompt, and the memory in use there",
+    operations.NAME: "system calls, faults, switches, processes: what each costs, and whether it scales",
 }
+INSTRUMENTS = {mandelbrot.NAME: ("qemu", "bochs"), boot.NAME: ("qemu",), operations.NAME: tuple(operations.INSTRUMENTS)}
 RUNS = 3
+# Measures when everything is built; what was found, and the lines that tell it.
+Measure = Callable[[], tuple[Results, list[str]]]
 
 
 def declare(parser: Parser) -> None:
     parser.add_argument("name", metavar="NAME", help="; ".join(f"{name}: {what}" for name, what in BENCHES.items()))
-    parser.add_argument("--instrument", default="qemu", metavar="NAME",
-                        help="qemu: wall time (default); bochs: virtual time")
+    parser.add_argument("--instrument", metavar="NAME",
+                        help="qemu: wall time (default); bochs: virtual time. Of operations: instructions (default), "
+                        "bochs, or wall")
+    parser.add_argument("--operations", metavar="LIST", help="of bench operations: only these, such as getpid,fork")
+    parser.add_argument("--by", choices=("processes", "threads"), default="processes",
+                        help="of bench operations: what the copies on several cores are (default processes)")
     parser.add_argument("--cores", type=numbers, metavar="LIST", help="such as 1,2,4 or 1-4")
     parser.add_argument("--threads", type=numbers, metavar="LIST", help="such as 1,2,4,8")
     parser.add_argument("--runs", type=positive, metavar="N", help=f"median of N runs (default {RUNS})")
@@ -34,24 +43,29 @@ def declare(parser: Parser) -> None:
 
 def execute(values: Namespace, _: list[str]) -> int:
     name = choose(values.name, list(BENCHES), "bench")
-    instrument = choose(values.instrument, ("qemu", "bochs"), "instrument")
+    instrument = choose(values.instrument or INSTRUMENTS[name][0], INSTRUMENTS[name], f"instrument of bench {name}")
     systems = (choose(values.system, SYSTEMS, "system"),) if values.system else SYSTEMS
     for cores in values.cores or ():
-        check_cores(cores, instrument)
-    if name == boot.NAME and (instrument != "qemu" or values.threads):
-        raise Problem("bench boot measures wall time with qemu, and has no threads",
-                      "leave out --instrument and --threads", WRONG_USE)
+        check_cores(cores, "bochs" if instrument == "bochs" else "qemu")
+    _check_options(name, values)
+    bench = {mandelbrot.NAME: _mandelbrot, boot.NAME: _boot, operations.NAME: _operations}[name]
+    measure = bench(values, instrument, systems)
     _prepare(instrument, systems, verbose=values.verbose, yes=values.yes)
-    results, lines = _mandelbrot(values, instrument, systems) if name == mandelbrot.NAME else _boot(values, systems)
+    results, lines = measure()
     print("\n".join(lines))
     _keep(results, f"{name}-{instrument}", values.json, values.plot)
     return 0
 
 
+def _check_options(name: str, values: Namespace) -> None:
+    if values.threads and name != mandelbrot.NAME:
+        raise Problem(f"bench {name} has no threads to choose", "leave out --threads", WRONG_USE)
+    if name != operations.NAME and (values.operations or values.by != "processes"):
+        raise Problem("--operations and --by belong to bench operations", f"leave them out of bench {name}", WRONG_USE)
+
+
 def _prepare(instrument: str, systems: tuple[str, ...], *, verbose: bool, yes: bool) -> None:
-    uses = {"build", "plot", instrument}
-    if instrument == "bochs":
-        uses.add("image")
+    uses = {"build", "plot"} | ({"bochs", "image"} if instrument == "bochs" else {"qemu"})
     if "linux" in systems:
         uses.add("linux")
     packages.ensure(uses, yes=yes)
@@ -63,7 +77,7 @@ def _prepare(instrument: str, systems: tuple[str, ...], *, verbose: bool, yes: b
         linux.kernel()
 
 
-def _mandelbrot(values: Namespace, instrument: str, systems: tuple[str, ...]) -> tuple[Results, list[str]]:
+def _mandelbrot(values: Namespace, instrument: str, systems: tuple[str, ...]) -> Measure:
     quick_cores = (1, 2) if instrument == "qemu" else (1, 4)
     plan = mandelbrot.Plan(
         instrument,
@@ -73,15 +87,39 @@ def _mandelbrot(values: Namespace, instrument: str, systems: tuple[str, ...]) ->
         values.runs or (1 if values.quick else RUNS),
         (mandelbrot.QUICK_WORKLOADS if values.quick else mandelbrot.WORKLOADS)[instrument],
     )
-    results = mandelbrot.measure(plan)
-    return results, mandelbrot.report(results, plan)
+
+    def measure() -> tuple[Results, list[str]]:
+        results = mandelbrot.measure(plan)
+        return results, mandelbrot.report(results, plan)
+
+    return measure
 
 
-def _boot(values: Namespace, systems: tuple[str, ...]) -> tuple[Results, list[str]]:
+def _boot(values: Namespace, _: str, systems: tuple[str, ...]) -> Measure:
     cores = tuple(values.cores or ((4,) if values.quick else (1, 2, 4)))
     plan = boot.Plan(systems, cores, values.runs or (1 if values.quick else RUNS))
-    results = boot.measure(plan)
-    return results, boot.report(results, plan)
+
+    def measure() -> tuple[Results, list[str]]:
+        results = boot.measure(plan)
+        return results, boot.report(results, plan)
+
+    return measure
+
+
+def _operations(values: Namespace, word: str, systems: tuple[str, ...]) -> Measure:
+    instrument = operations.INSTRUMENTS[word]
+    cores = tuple(values.cores or operations.CORES[instrument])
+    if instrument == "icount" and cores != (1,):
+        raise Problem("the count of instructions is the sum of all cores, and shows no scaling",
+                      "take --instrument bochs for several cores", WRONG_USE)
+    plan = operations.Plan(instrument, systems, operations.chosen(values.operations, quick=values.quick), cores,
+                           values.runs or (1 if values.quick else RUNS), values.by)
+
+    def measure() -> tuple[Results, list[str]]:
+        results = operations.measure(plan)
+        return results, [*operations.report(results, plan), "", f"Again: {operations.command(plan, quick=values.quick)}"]
+
+    return measure
 
 
 def _keep(results: Results, name: str, json: Path | None, picture: Path | None) -> None:

@@ -80,6 +80,33 @@ def boot(results: Results, file: Path) -> None:
     _save(figure, file)
 
 
+def operations(results: Results, file: Path) -> None:
+    """Left: Corral's cost as a multiple of Linux's. Right: what several cores gain."""
+    from lab.bench.operations import BY_NAME, UNITS, scale
+
+    figure, (costs, gains) = _figure(12, 6.5)
+    names = [name for name in BY_NAME if any(row.metric == name for row in results.rows)][::-1]
+    places = range(len(names))
+    ratios = [(results.value("corral", 1, 1, name) or 0.0) / (results.value("linux", 1, 1, name) or float("inf"))
+              for name in names]
+    costs.barh(places, ratios, color=COLOURS["corral"])
+    costs.axvline(1.0, color=COLOURS["linux"], label="Linux")
+    costs.set_yticks(places, names)
+    instrument = results.rows[0].instrument
+    costs.set_xlabel(f"Corral / Linux, {UNITS[instrument]}, one core")
+    costs.legend(fontsize="small")
+    cores = max(at for at, _ in results.points())
+    for offset, system in ((0.2, "corral"), (-0.2, "linux")):
+        values = [scale(results, system, name, cores) or 0.0 for name in names]
+        gains.barh([place + offset for place in places], values, 0.4, color=COLOURS[system], label=system)
+    gains.set_yticks(places, names)
+    gains.set_xlabel(f"operations on {cores} cores in the time of one on one core")
+    gains.legend(fontsize="small")
+    gains.set_visible(cores > 1)
+    figure.suptitle("Basic operations, the identical binary on both systems")
+    _save(figure, file)
+
+
 def _save(figure: Any, file: Path) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -88,4 +115,4 @@ def _save(figure: Any, file: Path) -> None:
         raise Problem(f"the plot cannot be written to {file}: {error}", "give --plot a name such as plot.png") from None
 
 
-PLOTS: dict[str, Callable[[Results, Path], None]] = {"mandelbrot": mandelbrot, "boot": boot}
+PLOTS: dict[str, Callable[[Results, Path], None]] = {"mandelbrot": mandelbrot, "boot": boot, "operations": operations}

@@ -1,4 +1,4 @@
-"""Runs one and the same shell script on Corral or on Linux, on either instrument.
+"""Runs one and the same shell script on Corral or on Linux, on any instrument.
 
 Every experiment goes through here: the script and the files it needs stand in
 /host of both guests, the machine is the same, and only the kernel differs.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,18 +51,22 @@ def _parts(system: str, instrument: str, job: Job, work: Path) -> iso.Entry:
     return iso.Entry("multiboot2", paths.KERNEL_ELF, initramfs, line)
 
 
-def run(system: str, instrument: str, cores: int, job: Job, watch: Callable[[str], None] = lambda text: None) -> str:
-    """Boots, lets the script run to its end, and returns all it printed."""
+def run(system: str, instrument: str, cores: int, job: Job, *, memory_mib: int = MEMORY_MIB) -> str:
+    """Boots, lets the script run to its end, and returns all it printed.
+
+    `instrument`: qemu (wall time), icount (QEMU, time counts instructions) or bochs.
+    """
     with tempfile.TemporaryDirectory(prefix="corral-bench-") as name:
         work = Path(name)
         parts = _parts(system, instrument, job, work)
         if instrument == "bochs":
             image = iso.make(parts, work / "bench.iso", quiet=True)
             session = bochs.Session(work / "session")
-            text = bochs.run(session, image, cores, MEMORY_MIB, timeout=BOCHS_LIMIT_SECONDS)
+            text = bochs.run(session, image, cores, memory_mib, timeout=BOCHS_LIMIT_SECONDS)
         else:
             boot = Boot(parts.kernel, parts.initramfs, parts.line)
-            with guest.Guest(Machine(cores, memory_mib=MEMORY_MIB), boot, patience=QEMU_LIMIT_SECONDS) as machine:
+            emulated = Machine(cores, memory_mib=memory_mib, count_instructions=instrument == "icount")
+            with guest.Guest(emulated, boot, patience=QEMU_LIMIT_SECONDS) as machine:
                 machine.ended()
                 text = machine.text
     if END not in text:

@@ -3,9 +3,10 @@
 import json
 import unittest
 
-from lab.bench import boot, mandelbrot, published
+from lab.bench import boot, mandelbrot, operations, published
 from lab.bench.mandelbrot import Plan, Workload
 from lab.bench.results import Results, Row, from_json, medians
+from lab.problem import Problem
 
 
 def row(system: str, cores: int, threads: int, value: float, metric: str = "total_ms") -> Row:
@@ -80,3 +81,41 @@ class BootReport(unittest.TestCase):
     def test_meminfo(self) -> None:
         self.assertEqual(boot.meminfo("MemTotal:   479552 kB\nMemFree:  1 kB\nHugePages: 0\n"),
                          {"MemTotal": 479552, "MemFree": 1})
+
+
+class Operations(unittest.TestCase):
+    def results(self) -> Results:
+        values = {("corral", 1, "getpid"): 100.0, ("linux", 1, "getpid"): 120.0, ("corral", 8, "getpid"): 100.0,
+                  ("linux", 8, "getpid"): 160.0, ("corral", 1, "fork"): 900.0, ("linux", 1, "fork"): 800.0,
+                  ("corral", 1, "unix-socket unsupported"): 97.0, ("linux", 1, "unix-socket"): 5.0}
+        return Results("operations", tuple(Row(system, "bochs", cores, cores, name, value)
+                                           for (system, cores, name), value in values.items()))
+
+    def plan(self, names: str) -> operations.Plan:
+        return operations.Plan("bochs", ("corral", "linux"), operations.chosen(names, quick=False), (1, 8), 1)
+
+    def test_the_report_judges(self) -> None:
+        text = "\n".join(operations.report(self.results(), self.plan("getpid,fork,unix-socket")))
+        self.assertRegex(text, r"getpid +100.0 +120.0 +0.833 +ok")
+        self.assertRegex(text, r"fork +900.0 +800.0 +1.125 +MORE")
+        self.assertRegex(text, r"unix-socket +not supported +5.0 +- +- ")
+        self.assertIn("1 of 2 compared, 1 not comparable", text)
+        self.assertRegex(text, r"getpid +100.0 +160.0 +8.00 +6.00 +ok")
+
+    def test_parses_the_program_s_lines(self) -> None:
+        text = ("operations: name=fork copies=2 by=threads count=5 ticks=7.250 least_ticks=7.000 ns=72.5\n"
+                "operations: name=unix-socket unsupported=97 (socketpair: Address family not supported)\n")
+        self.assertEqual([fields["name"] for fields in operations.parse(text)], ["fork", "unix-socket"])
+        self.assertEqual(operations.parse(text)[0]["ticks"], "7.250")
+        self.assertEqual(operations.parse(text)[1]["unsupported"], "97")
+
+    def test_the_command_that_repeats_it(self) -> None:
+        self.assertEqual(operations.command(self.plan("fork,getpid"), quick=False),
+                         "./corral bench operations --instrument bochs --operations getpid,fork")
+        quick = operations.Plan("icount", ("linux",), operations.chosen(None, quick=True), (1,), 1)
+        self.assertEqual(operations.command(quick, quick=True),
+                         "./corral bench operations --instrument instructions --quick --system linux")
+
+    def test_unknown_operations_are_refused(self) -> None:
+        with self.assertRaises(Problem):
+            operations.chosen("getpit", quick=False)

@@ -1,0 +1,240 @@
+"""What basic operations cost: the identical static program, operation by operation, on Corral and on Linux.
+
+instructions: QEMU counts instructions as its clock, so that a difference of the
+time-stamp counter on one core is a number of instructions, user and kernel, the
+same in every run. bochs: virtual time on one core and on all cores at once, each
+core with a copy of the operation: does it scale? wall: nanoseconds under TCG.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab import paths
+from lab.bench import systems, table
+from lab.bench.results import Results, Row, medians
+from lab.problem import WRONG_USE, Problem
+from lab.progress import Progress
+
+NAME = "operations"
+INSTRUMENTS = {"instructions": "icount", "bochs": "bochs", "wall": "qemu"}  # the user's word: the results' word
+UNITS = {"icount": "instructions", "bochs": "ticks of virtual time", "qemu": "ns of wall time"}
+MEMORY_MIB = 1024
+CORES = {"icount": (1,), "bochs": (1, 8), "qemu": (1,)}
+INTERPRETER = Path("/lib/ld-musl-x86_64.so.1")
+LINE = re.compile(r"^operations: (name=.*)$", re.MULTILINE)
+UNSUPPORTED = "unsupported"
+# Counted instructions repeat; what is left is where timer interrupts fall. Virtual time the same.
+TOLERANCE = 0.005
+SCALE_TOLERANCE = 0.01
+
+
+@dataclass(frozen=True)
+class Operation:
+    """`count`: operations in a round, of which the program makes seven; fewer of them in Bochs, which is slow."""
+
+    name: str
+    count: int
+    few: int
+    what: str
+
+
+OPERATIONS = tuple(Operation(*row) for row in (
+    ("null", 2000, 500, "null call"),
+    ("getpid", 2000, 500, "getpid"),
+    ("read", 1000, 300, "read 1 byte"),
+    ("write", 1000, 300, "write 1 byte"),
+    ("switch-pipe", 500, 100, "context switch, pipe"),
+    ("switch-futex", 500, 100, "context switch, futex"),
+    ("thread", 100, 20, "thread create + join"),
+    ("fork", 50, 10, "fork + exit"),
+    ("fork-64m", 3, 1, "fork + exit, 64 MiB"),
+    ("exec-static", 20, 5, "fork + exec, static"),
+    ("exec-dynamic", 20, 5, "fork + exec, dynamic"),
+    ("fault-anonymous", 512, 128, "page fault, anonymous"),
+    ("fault-large", 2048, 2048, "page touched in a large mapping"),
+    ("fault-copy", 512, 128, "page fault, copy-on-write"),
+    ("fault-file", 512, 128, "page fault, file"),
+    ("mmap", 500, 100, "mmap + munmap"),
+    ("signal", 500, 100, "signal delivery"),
+    ("select", 200, 50, "select on 100"),
+    ("unix-socket", 300, 50, "UNIX socket round trip"),
+    ("file-create", 200, 50, "file create + delete"),
+    ("read-4k", 1000, 200, "4 KiB from the page cache"),
+))  # fmt: skip
+BY_NAME = {operation.name: operation for operation in OPERATIONS}
+QUICK = ("null", "getpid", "read", "switch-pipe", "thread", "fork", "fault-anonymous", "mmap")
+# A copy on each core of these needs more memory than the machine has, or tells nothing new.
+NOT_PARALLEL = ("fork-64m",)
+
+
+@dataclass(frozen=True)
+class Plan:
+    instrument: str  # of the results
+    systems: tuple[str, ...]
+    operations: tuple[Operation, ...]
+    cores: tuple[int, ...]
+    runs: int
+    by: str = "processes"
+
+    def measured(self, cores: int) -> list[Operation]:
+        return [operation for operation in self.operations if cores == 1 or operation.name not in NOT_PARALLEL]
+
+
+def chosen(names: str | None, *, quick: bool) -> tuple[Operation, ...]:
+    if names is None:
+        return tuple(BY_NAME[name] for name in QUICK) if quick else OPERATIONS
+    wanted = [name for name in names.split(",") if name]
+    for name in wanted:
+        if name not in BY_NAME:
+            raise Problem(f"there is no operation `{name}`", f"there are: {', '.join(BY_NAME)}", WRONG_USE)
+    return tuple(operation for operation in OPERATIONS if operation.name in wanted)
+
+
+def files() -> dict[str, bytes]:
+    """The program, and the dynamic one that it executes with its library."""
+    if not INTERPRETER.is_file():
+        raise Problem(f"{INTERPRETER} is missing", "./corral setup, or apt-get install musl-tools")
+    dynamic = paths.USER_BUILD / "dynamic" / "nothing-dynamic"
+    if not dynamic.is_file():
+        raise Problem(f"{paths.shown(dynamic)} is missing", f"remove {paths.shown(paths.USER_BUILD)} and try again")
+    return {"operations": systems.program("operations"), "nothing-dynamic": dynamic.read_bytes(),
+            "ld-musl.so": INTERPRETER.read_bytes()}  # fmt: skip
+
+
+def script(plan: Plan, cores: int) -> str:
+    """Runs everything, prints at the end: the serial line would disturb what follows it."""
+    lines = ["results="]
+    for operation in plan.measured(cores):
+        count = operation.few if plan.instrument == "bochs" else operation.count
+        lines.append(f'results="$results$(/host/operations {operation.name} {count} {cores} {plan.by} 2>&1)')
+        lines.append('"')
+    return "\n".join([*lines, 'echo "$results"'])
+
+
+def parse(text: str) -> list[dict[str, str]]:
+    return [dict(word.split("=", 1) for word in line.split() if "=" in word) for line in LINE.findall(text)]
+
+
+def boots(plan: Plan) -> Iterator[tuple[int, str]]:
+    """(cores, system), the systems in turn and in changing order."""
+    for cores in plan.cores:
+        for turn in range(plan.runs if plan.instrument == "qemu" else 1):
+            for system in plan.systems if turn % 2 == 0 else plan.systems[::-1]:
+                yield cores, system
+
+
+def measure(plan: Plan) -> Results:
+    carried = files()
+    rows: list[Row] = []
+    todo = list(boots(plan))
+    progress = Progress(f"Measuring operations on {plan.instrument}")
+    for number, (cores, system) in enumerate(todo, start=1):
+        progress.step(f"[{number}/{len(todo)}] {system}, {cores} cores")
+        job = systems.Job(script(plan, cores), carried)
+        text = systems.run(system, plan.instrument, cores, job, memory_mib=MEMORY_MIB)
+        found = {fields["name"]: fields for fields in parse(text)}
+        missing = [operation.name for operation in plan.measured(cores) if operation.name not in found]
+        if missing:
+            progress.failed()
+            raise Problem(f"{system} with {cores} cores gave no result for {', '.join(missing)}:\n{text[-2000:]}")
+        rows += [_row(plan, system, cores, found[operation.name]) for operation in plan.measured(cores)]
+    progress.done(f"{len(rows)} results")
+    return Results(NAME, medians(rows))
+
+
+def _row(plan: Plan, system: str, cores: int, fields: dict[str, str]) -> Row:
+    name = fields["name"]
+    if UNSUPPORTED in fields:
+        return Row(system, plan.instrument, cores, cores, f"{name} {UNSUPPORTED}", float(fields[UNSUPPORTED]))
+    return Row(system, plan.instrument, cores, cores, name, float(fields["ns" if plan.instrument == "qemu" else "ticks"]))
+
+
+def scale(results: Results, system: str, name: str, cores: int) -> float | None:
+    """How many times as many operations `cores` cores finish as one does."""
+    alone = results.value(system, 1, 1, name)
+    return table.ratio(None if alone is None else cores * alone, results.value(system, cores, cores, name))
+
+
+def cheaper(corral: float | None, linux: float | None) -> bool | None:
+    """Corral needs no more; None: there is nothing to compare."""
+    return None if corral is None or linux is None else corral <= linux * (1 + TOLERANCE)
+
+
+def scales(corral: float | None, linux: float | None) -> bool | None:
+    return None if corral is None or linux is None else corral >= linux * (1 - SCALE_TOLERANCE)
+
+
+def _cell(results: Results, system: str, cores: int, name: str) -> str:
+    if results.value(system, cores, cores, f"{name} {UNSUPPORTED}") is not None:
+        return "not supported"
+    return table.number(results.value(system, cores, cores, name))
+
+
+def _verdict(holds: bool | None, against: str) -> str:
+    return "-" if holds is None else "ok" if holds else against
+
+
+def _summary(verdicts: list[bool | None], claim: str) -> list[str]:
+    compared = [verdict for verdict in verdicts if verdict is not None]
+    return ["", f"{claim}: {sum(compared)} of {len(compared)} compared, {len(verdicts) - len(compared)} not comparable."]
+
+
+def _costs(results: Results, plan: Plan) -> list[str]:
+    body = []
+    verdicts = []
+    for operation in plan.operations:
+        corral, linux = (results.value(system, 1, 1, operation.name) for system in ("corral", "linux"))
+        verdicts.append(cheaper(corral, linux))
+        body.append([operation.name, _cell(results, "corral", 1, operation.name), _cell(results, "linux", 1, operation.name),
+                     table.number(table.ratio(corral, linux), 3), _verdict(verdicts[-1], "MORE"), operation.what])
+    lines = table.lines(["operation", "Corral", "Linux", "ratio", "verdict", "what"], body)
+    return lines + _summary(verdicts, "At most as much as on Linux")
+
+
+def _scaling(results: Results, plan: Plan, cores: int) -> list[str]:
+    body = []
+    verdicts = []
+    for operation in plan.measured(cores):
+        gains = [scale(results, system, operation.name, cores) for system in ("corral", "linux")]
+        verdicts.append(scales(*gains))
+        body.append([operation.name, _cell(results, "corral", cores, operation.name),
+                     _cell(results, "linux", cores, operation.name), *(table.number(gain, 2) for gain in gains),
+                     _verdict(verdicts[-1], "LESS")])
+    head = ["operation", "Corral", "Linux", "Corral gains", "Linux gains", "verdict"]
+    return ["", f"{cores} cores, a copy of the operation on each ({plan.by}); gain: operations in the same time as on "
+            f"one core, ideal {cores}", "", *table.lines(head, body),
+            *_summary(verdicts, "Scales at least as well as Linux")]  # fmt: skip
+
+
+def report(results: Results, plan: Plan) -> list[str]:
+    repeatable = "" if plan.instrument == "qemu" else ", repeatable"
+    out = [f"Basic operations, one core, {UNITS[plan.instrument]} for each{repeatable}; user and kernel together.", ""]
+    if 1 in plan.cores:
+        out += _costs(results, plan)
+    for cores in plan.cores:
+        if cores > 1:
+            out += _scaling(results, plan, cores)
+    return out
+
+
+def command(plan: Plan, *, quick: bool) -> str:
+    """The command line that measures this again."""
+    instrument = next(word for word, name in INSTRUMENTS.items() if name == plan.instrument)
+    line = f"./corral bench {NAME} --instrument {instrument}"
+    if plan.operations == chosen(None, quick=quick):
+        line += " --quick" if quick else ""
+    else:
+        line += f" --operations {','.join(operation.name for operation in plan.operations)}"
+    if plan.cores != CORES[plan.instrument]:
+        line += f" --cores {','.join(map(str, plan.cores))}"
+    if plan.instrument == "qemu":
+        line += f" --runs {plan.runs}"
+    if plan.by != "processes":
+        line += f" --by {plan.by}"
+    if len(plan.systems) == 1:
+        line += f" --system {plan.systems[0]}"
+    return line
