@@ -234,26 +234,31 @@ void Executive::look_at(Thread& thread) {
   if (&thread == current_) return;  // when its step is over
   forget_look(thread);
   const u32 bits = thread.take_requests();
+  // First, because a woken thread goes only to where it may run, and may be another core's from then on.
+  if ((bits & static_cast<u32>(Request::placement)) != 0) thread.take_wishes(*core_.scheduler);
   if ((bits & static_cast<u32>(Request::wake)) != 0) {
     thread.finish_wait();
     make_runnable(thread);
-  } else if ((bits & static_cast<u32>(Request::look_at_signals)) != 0 && thread.state() == ThreadState::sleeping &&
-             signals::deliverable(thread)) {
+    return;  // what else was asked, it finds when it runs
+  }
+  if ((bits & static_cast<u32>(Request::look_at_signals)) != 0 && thread.state() == ThreadState::sleeping &&
+      signals::deliverable(thread)) {
     thread.end_wait_early(WakeReason::interrupted);
   }
   if ((bits & static_cast<u32>(Request::resume)) != 0 && thread.current_step == stop_step &&
       thread.state() == ThreadState::sleeping) {
     thread.end_wait_early(WakeReason::woken);
   }
-  if ((bits & static_cast<u32>(Request::placement)) != 0) {
-    thread.take_wishes(*core_.scheduler);
-    if (thread.state() != ThreadState::runnable || thread.entity.place != sched::SchedulingEntity::Place::queued ||
-        thread.entity.allowed.contains(core_.id())) {
-      return;
-    }
-    (void)core_.scheduler->remove(thread.entity);
-    send_to(thread, scheduling().place(thread.entity, sched::PlacementReason::woken), sched::EnqueueReason::migrated);
+  send_away_unless_allowed(thread);
+}
+
+void Executive::send_away_unless_allowed(Thread& thread) {
+  if (thread.state() != ThreadState::runnable || thread.entity.place != sched::SchedulingEntity::Place::queued ||
+      thread.entity.allowed.contains(core_.id())) {
+    return;
   }
+  (void)core_.scheduler->remove(thread.entity);
+  send_to(thread, scheduling().place(thread.entity, sched::PlacementReason::woken), sched::EnqueueReason::migrated);
 }
 
 void Executive::make_runnable(Thread& thread) {
@@ -267,11 +272,11 @@ void Executive::make_runnable(Thread& thread) {
 }
 
 void Executive::start(Thread& thread) {
+  KERNEL_ASSERT(thread.home() == core_.id());
   thread.retain();  // the reference that runs
   thread.set_state(ThreadState::runnable);
   const CoreId target = scheduling().place(thread.entity, sched::PlacementReason::created);
   if (target == core_.id()) {
-    thread.set_home(target);
     enqueue_here(thread, sched::EnqueueReason::created);
   } else {
     send_to(thread, target, sched::EnqueueReason::created);
@@ -287,10 +292,8 @@ void Executive::send_to(Thread& thread, CoreId target, sched::EnqueueReason reas
     thread.fp.save();
     floating_point_owner_ = nullptr;
   }
-  if (reason != sched::EnqueueReason::created) {
-    add(thread.migrations, 1);
-    forget_look(thread);  // its new home looks at what is still asked of it when it arrives
-  }
+  if (reason != sched::EnqueueReason::created) add(thread.migrations, 1);
+  forget_look(thread);  // its new home looks at what is still asked of it when it arrives
   Letter& letter = thread.arrival_letter();
   letter.message = {MessageType::arrive, {reinterpret_cast<u64>(&thread), static_cast<u64>(reason), 0}};
   letter.urgent = true;
@@ -316,8 +319,13 @@ void Executive::on_thread_message(Core& core, const Message& message) {
 
 void Executive::on_arrival(Core& core, const Message& message) {
   auto& thread = *reinterpret_cast<Thread*>(message.word[0]);
-  core.executive->enqueue_here(thread, static_cast<sched::EnqueueReason>(message.word[1]));
-  if (thread.has_requests()) core.executive->look_at(thread);
+  Executive& executive = *core.executive;
+  executive.enqueue_here(thread, static_cast<sched::EnqueueReason>(message.word[1]));
+  if (thread.has_requests()) {
+    executive.look_at(thread);
+  } else {
+    executive.send_away_unless_allowed(thread);  // its wishes may have been taken here before it came
+  }
 }
 
 // ---- times -----------------------------------------------------------------------------------------------------------

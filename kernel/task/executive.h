@@ -25,7 +25,7 @@ class Executive {
   void user_trap(arch::TrapFrame& frame);
 
   // ---- for a thread whose home this core is ----
-  // A new thread (state created): chooses its core and sends it there. Any thread may be given, also before it has a home.
+  // A new thread (state created), made in the same step: chooses its core and sends it there.
   void start(Thread& thread);
   // Its requests are not empty: they are looked at as soon as the current step is over. Any context on this core, any lock.
   void look_later(Thread& thread);
@@ -55,7 +55,10 @@ class Executive {
   void preempt_current();
   void load(Thread& thread);
   void read_mail();
+  // Does what is asked of a thread of this core. It may be another core's afterwards.
   void look_at(Thread& thread);
+  // A thread that waits here, but may not run here any more, goes elsewhere.
+  void send_away_unless_allowed(Thread& thread);
   void forget_look(Thread& thread);
   void make_runnable(Thread& thread);
   void send_to(Thread& thread, CoreId target, sched::EnqueueReason reason);

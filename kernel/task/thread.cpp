@@ -25,6 +25,7 @@ char letter_of(ThreadState state) {
 }
 
 Thread::Thread(Process& process, ThreadId id) : id_{id}, process_{&process}, timeout_{on_timeout} {
+  set_home(this_core().id());
   process.retain();
   wanted_cores_.assign(CoreSet::all(), Order::relaxed);
 }

@@ -2,7 +2,8 @@
 //
 // Who may touch what:
 //  - "home": only the core whose id is in home_. A thread's home changes only by that core, when the thread does not run:
-//    it hands the thread over in an `arrive` message. Queue state, wait state and timers belong to home.
+//    it hands the thread over in an `arrive` message. Queue state, wait state and timers belong to home. The first home is
+//    the core whose step makes the thread, so what others ask meanwhile waits in that core's mailbox until it is started.
 //  - "thread": only code running as the thread, in one of its steps (which runs on its home, interrupts off).
 //  - "any": atomics. Another core never changes a thread: it sets a bit of requests_ and sends home a message to look.
 #pragma once

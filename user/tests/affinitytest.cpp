@@ -195,6 +195,68 @@ void test_moving() {
   }
 }
 
+// A sleeping thread is moved and woken at once, again and again: both requests may reach its core together, and its arrival
+// elsewhere may be on the way. Each time it must run, and go to where it may.
+int round_wanted;
+int round_seen;
+bool sleeper_ends;
+bool mover_ends;
+
+void* sleep_until_told(void*) {
+  for (int seen = 0;;) {
+    while (__atomic_load_n(&round_wanted, __ATOMIC_SEQ_CST) == seen) {
+      syscall(SYS_futex, &round_wanted, 128, seen, nullptr, nullptr, 0);  // FUTEX_WAIT, private
+    }
+    ++seen;
+    if (__atomic_load_n(&sleeper_ends, __ATOMIC_SEQ_CST)) { return nullptr; }
+    __atomic_store_n(&round_seen, seen, __ATOMIC_SEQ_CST);
+  }
+}
+
+void* move_about(void* thread) {
+  const pid_t target = *static_cast<pid_t*>(thread);
+  for (int i = 0; !__atomic_load_n(&mover_ends, __ATOMIC_SEQ_CST); ++i) { set_cores(target, cores[i % core_count]); }
+  return nullptr;
+}
+
+void wake_sleeper(int round) {
+  __atomic_store_n(&round_wanted, round, __ATOMIC_SEQ_CST);
+  syscall(SYS_futex, &round_wanted, 129, 1, nullptr, nullptr, 0);  // FUTEX_WAKE, private
+}
+
+void test_moved_and_woken() {
+  static pid_t sleeper;
+  pthread_t thread{};
+  pthread_t mover{};
+  CHECK_EQ(pthread_create(
+               &thread, nullptr,
+               [](void*) -> void* {
+                 __atomic_store_n(&sleeper, gettid(), __ATOMIC_SEQ_CST);
+                 return sleep_until_told(nullptr);
+               },
+               nullptr),
+           0);
+  while (__atomic_load_n(&sleeper, __ATOMIC_SEQ_CST) == 0) { check_sleep_us(100); }
+  CHECK_EQ(pthread_create(&mover, nullptr, move_about, &sleeper), 0);
+  const int64_t end = check_now_ns() + 300000000 * check_effort;
+  int round = 0;
+  while (check_now_ns() < end) {
+    set_cores(sleeper, cores[round % core_count]);
+    wake_sleeper(++round);
+    const int64_t patience = check_now_ns() + 20000000000;
+    while (__atomic_load_n(&round_seen, __ATOMIC_SEQ_CST) != round) {
+      CHECK(check_now_ns() < patience);
+      sched_yield();
+    }
+  }
+  CHECK(round > 0);
+  __atomic_store_n(&mover_ends, true, __ATOMIC_SEQ_CST);
+  CHECK_EQ(pthread_join(mover, nullptr), 0);
+  __atomic_store_n(&sleeper_ends, true, __ATOMIC_SEQ_CST);
+  wake_sleeper(++round);
+  CHECK_EQ(pthread_join(thread, nullptr), 0);
+}
+
 // Yielding lets the other thread on the same core run.
 void test_yield() {
   static int turn;
@@ -231,6 +293,7 @@ int main(int argc, char** argv) {
   test_crowd();
   test_inheritance();
   test_moving();
+  test_moved_and_woken();
   test_yield();
   return check_done();
 }
