@@ -36,6 +36,8 @@ constinit Atomic<CoreCounts*> counts[max_cores];
 constinit Atomic<u32> unknown_reported[vector_count / 32];
 constinit LocalInterruptController* controller = nullptr;
 constinit InterruptRouter* line_router = nullptr;
+constinit MessageInterrupts* message_controller = nullptr;
+constinit Atomic<u32> next_vector{arch::vector_device_first};
 
 // Only the owner writes, so this is no read-modify-write on a shared line.
 void increment(Atomic<u64>& counter) {
@@ -70,6 +72,15 @@ void set_handler(u32 vector, const char* name, InterruptHandler& handler) {
   KERNEL_ASSERT(vector >= arch::exception_count && vector < vector_count);
   entries[vector].name = name;
   entries[vector].handler.store(&handler, Order::release);
+}
+
+Result<u32> allocate_vector(const char* name, InterruptHandler& handler) {
+  u32 vector = next_vector.load(Order::relaxed);
+  do {
+    if (vector > arch::vector_device_last) return Errno::ebusy;
+  } while (!next_vector.compare_exchange(vector, vector + 1, Order::relaxed, Order::relaxed));
+  set_handler(vector, name, handler);
+  return vector;
 }
 
 void dispatch(u32 vector) {
@@ -124,6 +135,14 @@ void set_router(InterruptRouter& router_of_platform) {
 InterruptRouter& router() {
   KERNEL_ASSERT(line_router != nullptr);
   return *line_router;
+}
+
+void set_messages(MessageInterrupts& messages_of_platform) {
+  message_controller = &messages_of_platform;
+}
+
+MessageInterrupts* messages() {
+  return message_controller;
 }
 
 }  // namespace corral::interrupts

@@ -37,10 +37,28 @@ class InterruptRouter {
   ~InterruptRouter() = default;
 };
 
+// What a device writes, and where, to interrupt (PCI's MSI and MSI-X).
+struct InterruptMessage {
+  u64 address = 0;
+  u32 data = 0;
+};
+
+// Device interrupts that are writes to memory: each has a vector of its own, on the core that is asked for.
+class MessageInterrupts {
+ public:
+  // einval: no message reaches that core; ebusy: no vector left. Not in interrupts.
+  virtual Result<InterruptMessage> allocate(u32 hardware_id, const char* name, InterruptHandler& handler) = 0;
+
+ protected:
+  ~MessageInterrupts() = default;
+};
+
 namespace interrupts {
 // Makes room for a core's counters; before that core's first interrupt. Any core. enomem.
 Result<void> prepare_core(CoreId core);
 void set_handler(u32 vector, const char* name, InterruptHandler& handler);  // boot context or device manager's lock
+// Installs the handler at a vector for devices that nobody has; ebusy: none is left. Not in interrupts.
+Result<u32> allocate_vector(const char* name, InterruptHandler& handler);
 // Called by the executive for each vector >= 32 on this core: counts, runs the handler, ends the interrupt.
 // A spurious interrupt (vector_spurious) is counted and not ended (Intel SDM vol. 3, 11.9); one without a handler is
 // counted under its vector and as unknown, ended, and named in the log the first time.
@@ -53,6 +71,8 @@ void set_local_controller(LocalInterruptController& controller);  // one object 
 [[nodiscard]] LocalInterruptController& local_controller();
 void set_router(InterruptRouter& router);
 [[nodiscard]] InterruptRouter& router();
+void set_messages(MessageInterrupts& messages);
+[[nodiscard]] MessageInterrupts* messages();  // null: the platform has none
 }  // namespace interrupts
 
 }  // namespace corral

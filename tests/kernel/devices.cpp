@@ -5,6 +5,7 @@
 #include "device/clock.h"
 #include "device/console.h"
 #include "device/interrupts.h"
+#include "device/pci/pci_device.h"
 #include "kernel_test.h"
 #include "platform/pc/local_apic.h"
 
@@ -32,6 +33,18 @@ KERNEL_TEST(devices_are_found_by_name_and_by_type) {
   KERNEL_EXPECT(devices().find<ClockSource>(0) != nullptr);
   KERNEL_EXPECT(devices().find("no-such-device") == nullptr);
   KERNEL_EXPECT(devices().find<Core>(cores::count()) == nullptr);
+  KERNEL_PASSED;
+}
+
+// The emulated machine has a host bridge at 0:0.0.
+KERNEL_TEST(devices_of_pci_are_found) {
+  auto* bridge = devices().find<pci::PciDevice>(0);
+  KERNEL_EXPECT(bridge != nullptr);
+  KERNEL_EXPECT(bridge->function().address == pci::Address{} && bridge->function().base_class == 6);
+  KERNEL_EXPECT(bridge->read(pci::register_identity) == (u32{bridge->function().device} << 16 | bridge->function().vendor));
+  KERNEL_EXPECT(bridge->read(4096) == ~0u);
+  KERNEL_EXPECT(!bridge->map(0, 0, 4096).ok());
+  KERNEL_EXPECT(bridge->message_count() == 0);
   KERNEL_PASSED;
 }
 

@@ -2,7 +2,6 @@
 #include "platform/pc/io_apic.h"
 
 #include "arch/page_table.h"
-#include "arch/traps.h"
 #include "lib/format.h"
 #include "memory/heap.h"
 #include "trace/log.h"
@@ -79,7 +78,6 @@ bool IoApicRouter::initialise(const acpi::Madt& madt, u32 bootstrap_apic_id) {
     if (controller_count_ < most_controllers) controllers_[controller_count_++] = controller;
   }
   LockGuard guard{lock_};
-  next_vector_ = arch::vector_device_first;
   return controller_count_ > 0;
 }
 
@@ -105,10 +103,9 @@ Result<void> IoApicRouter::connect(u32 line, const char* name, InterruptHandler&
   if (controller == nullptr || global_line >= most_lines) return Errno::enodev;
   u64& connected = connected_[global_line / 64];
   const u64 bit = u64{1} << (global_line % 64);
-  if ((connected & bit) != 0 || next_vector_ > arch::vector_device_last) return Errno::ebusy;
+  if ((connected & bit) != 0) return Errno::ebusy;
+  const u32 vector = TRY(interrupts::allocate_vector(name, handler));
   connected |= bit;
-  const u32 vector = next_vector_++;
-  interrupts::set_handler(vector, name, handler);
   controller->route(global_line, vector, bootstrap_apic_id_, active_low, level);
   return {};
 }

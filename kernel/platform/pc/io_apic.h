@@ -52,7 +52,6 @@ class IoApicRouter final : public InterruptRouter {
   SpinLock lock_{Rank::timer_hardware, "interrupt routing"};
   IoApic* controllers_[most_controllers] GUARDED_BY(lock_) = {};
   u32 controller_count_ GUARDED_BY(lock_) = 0;
-  u32 next_vector_ GUARDED_BY(lock_) = 0;
   u64 connected_[most_lines / 64] GUARDED_BY(lock_) = {};
   const acpi::Madt* madt_ = nullptr;  // boot
   u32 bootstrap_apic_id_ = 0;         // boot

@@ -11,6 +11,7 @@
 #include "platform/pc/legacy_pic.h"
 #include "platform/pc/local_apic.h"
 #include "platform/pc/local_apic_timer.h"
+#include "platform/pc/pci_access.h"
 #include "platform/pc/physical_memory.h"
 #include "platform/pc/power.h"
 #include "platform/pc/ps2_keyboard.h"
@@ -179,6 +180,7 @@ Result<void> detect(const BootInfo& boot, const Settings& settings) {
   keep_clock_alive();
   set_wall_time();
   connect_consoles();
+  TRY(find_pci_devices(tables.mcfg, legacy_interrupts));
   char line[160];
   const size_t length = clock::source().describe(line, sizeof line);
   log::info("clock: {}; {}", std::string_view{line, length}, local_apic().x2apic() ? "x2APIC" : "xAPIC");

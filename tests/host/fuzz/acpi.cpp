@@ -1,6 +1,6 @@
 // The ACPI parser on anything at all. Two ways, chosen by the first byte: the input as raw memory, so that the fuzzer has
 // to find every checksum itself; or the input as changes to a good machine, with the checksums mended afterwards.
-// sources: kernel/platform/pc/acpi/parser.cpp kernel/platform/pc/acpi/madt.cpp kernel/platform/pc/acpi/fixed.cpp
+// sources: kernel/platform/pc/acpi/parser.cpp kernel/platform/pc/acpi/madt.cpp kernel/platform/pc/acpi/fixed.cpp kernel/platform/pc/acpi/mcfg.cpp
 #include <cstdlib>
 
 #include "support/acpi_image.h"

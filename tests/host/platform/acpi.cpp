@@ -1,5 +1,5 @@
 // The ACPI parser on tables that are right, wrong and absurd.
-// sources: kernel/platform/pc/acpi/parser.cpp kernel/platform/pc/acpi/madt.cpp kernel/platform/pc/acpi/fixed.cpp
+// sources: kernel/platform/pc/acpi/parser.cpp kernel/platform/pc/acpi/madt.cpp kernel/platform/pc/acpi/fixed.cpp kernel/platform/pc/acpi/mcfg.cpp
 #include <gtest/gtest.h>
 
 #include "support/acpi_image.h"

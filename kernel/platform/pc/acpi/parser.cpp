@@ -167,6 +167,8 @@ void Parser::parse_listed(PhysicalAddress at, Tables& tables) {
     parse_fadt(Table{reader_, at, length}, tables.fadt);
   } else if (same(signature, "HPET") && !tables.hpet.present && open(at, "HPET", length)) {
     parse_hpet(Table{reader_, at, length}, tables.hpet);
+  } else if (same(signature, "MCFG") && !tables.mcfg.present && open(at, "MCFG", length)) {
+    parse_mcfg(Table{reader_, at, length}, tables.mcfg);
   } else if (same(signature, "SSDT") && !tables.soft_off.present && open(at, "SSDT", length)) {
     find_soft_off(Table{reader_, at, length}, tables.soft_off);
   }

@@ -1,4 +1,4 @@
-// Reads the ACPI tables: RSDP, XSDT or RSDT, MADT, FADT, HPET, and \_S5 of the DSDT and SSDTs.
+// Reads the ACPI tables: RSDP, XSDT or RSDT, MADT, FADT, HPET, MCFG, and \_S5 of the DSDT and SSDTs.
 //
 // Trusts nothing: every read is bounded by the table's length, every length by a limit, every table by its checksum;
 // the namespace is never interpreted. What is wrong is refused with one sentence that names it, and the rest is used.
@@ -78,6 +78,7 @@ class Parser {
   void parse_reset(const Table& table, Fadt& fadt);
   PortRegister port_of(const Table& table, u32 old_offset, u32 extended_offset, std::string_view name);
   void parse_hpet(const Table& table, Hpet& hpet);
+  void parse_mcfg(const Table& table, Mcfg& mcfg);
   void find_soft_off(const Table& table, SoftOff& soft_off);
   bool parse_soft_off(const Table& table, u32 name_offset, SoftOff& soft_off);
 

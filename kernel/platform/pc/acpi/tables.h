@@ -107,6 +107,14 @@ struct Hpet {
   PhysicalAddress address = {};
 };
 
+// Where the configuration registers of PCI segment 0 are mapped: 1 MiB for each bus, that of bus 0 at `address`.
+struct Mcfg {
+  bool present = false;
+  PhysicalAddress address = {};
+  u8 first_bus = 0;
+  u8 last_bus = 0;
+};
+
 // The values that put the machine into the soft-off state (7.4.2.6, \_S5).
 struct SoftOff {
   bool present = false;
@@ -120,6 +128,7 @@ struct Tables {
   Madt madt;
   Fadt fadt;
   Hpet hpet;
+  Mcfg mcfg;
   SoftOff soft_off;
 };
 
