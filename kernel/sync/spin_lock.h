@@ -29,6 +29,7 @@ enum class Rank : u8 {
   scheduling_manager = 75,
   device_manager = 80,
   timer_hardware = 82,
+  device_queue = 83,
   heap = 85,
   slab = 86,
   kernel_map = 88,
