@@ -1,5 +1,5 @@
 // Error codes, numbered as in Linux (asm-generic/errno-base.h, errno.h), because they are what user space sees.
-// The three negative-free codes above 512 never leave the kernel.
+// The four negative-free codes above 512 never leave the kernel.
 #pragma once
 
 namespace corral {
@@ -55,6 +55,9 @@ enum class Errno : int {
   restart = 601,
   // Interrupted by a signal: EINTR if any handler runs, restart otherwise (Linux's ERESTARTNOHAND).
   restart_without_handler = 602,
+  // Interrupted by a signal: EINTR if any handler runs, else the call goes on with thread.step as the handler of the call left
+  // it, so that a time-out does not start anew (Linux's ERESTART_RESTARTBLOCK).
+  restart_from_step = 603,
 };
 
 }  // namespace corral

@@ -101,12 +101,12 @@ bool Executive::finish_step() {
       if (!run_step(end_thread_step)) return false;
       continue;
     }
-    if (signals::deliverable(thread) || thread.call_interruption != Errno{} || thread.signals.restore_blocked) {
-      if (!run_step(take_signals)) return false;
+    if (thread.process().stopped()) {  // an interrupted call stays interrupted: a handler may run when it goes on
+      if (!run_step(stop_step)) return false;
       continue;
     }
-    if (thread.process().stopped()) {
-      if (!run_step(stop_step)) return false;
+    if (signals::deliverable(thread) || thread.call_interruption != Errno{} || thread.signals.restore_blocked) {
+      if (!run_step(take_signals)) return false;
       continue;
     }
     if (!thread.entity.allowed.contains(core_.id()) || core_.scheduler->reschedule_wanted() || yield_wanted_) {
@@ -242,7 +242,7 @@ void Executive::look_at(Thread& thread) {
     return;  // what else was asked, it finds when it runs
   }
   if ((bits & static_cast<u32>(Request::look_at_signals)) != 0 && thread.state() == ThreadState::sleeping &&
-      signals::deliverable(thread)) {
+      signals::ends_wait(thread)) {
     thread.end_wait_early(WakeReason::interrupted);
   }
   if ((bits & static_cast<u32>(Request::resume)) != 0 && thread.current_step == stop_step &&

@@ -15,11 +15,11 @@ namespace {
 
 constinit MachineEnd machine_end = nullptr;
 
-// CLD_EXITED, CLD_KILLED, CLD_DUMPED of siginfo_t for a status in wait4's form.
+// si_code for a status in wait4's form.
 i32 child_code(i32 status) {
   const i32 signal = status & 0x7f;
-  if (signal == 0) return 1;
-  return (status & 0x80) != 0 ? 3 : 2;
+  if (signal == 0) return child_exited;
+  return (status & 0x80) != 0 ? child_dumped : child_killed;
 }
 
 // Word to the parent. With the table's lock held, so that it finds the signal pending as soon as it finds the zombie, and the
@@ -27,7 +27,7 @@ i32 child_code(i32 status) {
 void tell(Process& parent, const Process& child, int signal) {
   const i32 status = child.exit_status;
   const i32 code = child_code(status);
-  const i32 value = code == 1 ? (status >> 8) & 0xff : status & 0x7f;
+  const i32 value = code == child_exited ? (status >> 8) & 0xff : status & 0x7f;
   (void)signals::send(parent, {signal, code, child.id().value, 0, static_cast<u64>(value)});
 }
 
@@ -57,18 +57,20 @@ void end_process(Process& process) {
       if (child->state == ProcessState::zombie) heir->child_changed.wake_all();
     }
     process.state = ProcessState::zombie;
+    process.stop_signal = 0;
+    process.continued = false;
     process.borrows_space.store(false, Order::release);
     if (process.parent != nullptr) {
       Process& parent = *process.parent;
       signal = process.exit_signal;
       parent.child_changed.wake_all();
-      if (signal == sigchld && signals::child_status_unwanted(parent)) {
-        reap(process);
-      } else if (needs_table(signal)) {
+      const signals::ChildWishes wishes = signal == sigchld ? signals::wishes_about_children(parent) : signals::ChildWishes{};
+      if (needs_table(signal)) {
         told_later = Ref<Process>::share(parent);
-      } else if (signal != 0) {
+      } else if (signal != 0 && wishes.signal) {
         tell(parent, process, signal);
       }
+      if (!wishes.zombie) reap(process);
     }
   }
   if (told_later) tell(*told_later, process, signal);
@@ -123,11 +125,15 @@ void Process::thread_ends(Thread& thread) {
   system_ns.fetch_add(thread.system_ns(), Order::relaxed);
   thread.times_counted.store(true, Order::release);
   bool last;
+  bool others_stopped;
   {
     LockGuard guard{lock_};
     last = --running_threads_ == 0;
     if (last) ending_.store(true, Order::release);  // nobody may add a thread any more
+    others_stopped = all_stopped();
   }
+  if (others_stopped) tell_stopped();
+  signals::hand_over(thread);
   thread.space = nullptr;
   vm::AddressSpace::activate_kernel_only();
   if (last) end_process(*this);
@@ -136,7 +142,8 @@ void Process::thread_ends(Thread& thread) {
 
 Errno stop_step(Thread& thread) {
   Process& process = thread.process();
-  if (!process.stopped() || process.ending()) return Errno{};
+  if (!process.stopped() || process.ending() || thread.end_wanted) return Errno{};
+  process.thread_stops(thread);
   return thread.wait_for_resume();
 }
 

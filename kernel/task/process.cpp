@@ -6,16 +6,18 @@
 #include "memory/heap.h"
 #include "task/exit.h"
 #include "task/process_table.h"
+#include "task/signal_queue.h"
 #include "trace/panic.h"
 
 namespace corral {
 
 Process::Process(ProcessId id, Process* creator) : id_{id}, parent{creator}, child_changed{process_table().lock} {
   start_ns.store(clock::now().ns, Order::relaxed);
+  if (creator == nullptr) has_defaults.store(false, Order::relaxed);
 }
 
 Process::~Process() {
-  while (PendingSignal* signal = waiting.pop_front()) delete signal;
+  signals::drop_pending(pending, waiting, ~SignalSet{0});
 }
 
 Result<Ref<Process>> Process::create(Process* creator) {
@@ -63,7 +65,7 @@ void Process::remove_thread(Thread& thread) {
     LockGuard guard{lock_};
     table.remove(thread);
     threads_.remove(thread);
-    while (PendingSignal* signal = thread.signals.waiting.pop_front()) delete signal;
+    signals::drop_pending(thread.signals.pending, thread.signals.waiting, ~SignalSet{0});
     --live_threads_;
     if (live_threads_ == 1) alone_.wake_all();
   }
@@ -160,37 +162,6 @@ void Process::adopt_leader_id(Thread& thread) {
   LockGuard table_guard{table.lock};
   LockGuard guard{lock_};
   if (thread.id().value != id_.value) table.renumber(thread, ThreadId{id_.value});
-}
-
-void Process::stop(int signal) {
-  stopped_.store(true, Order::release);
-  note_stop(signal);
-  LockGuard guard{lock_};
-  for_each_thread_locked([](Thread& thread) { thread.request(Request::look_at_signals); });
-}
-
-void Process::go_on() {
-  if (!stopped_.exchange(false, Order::acq_rel)) return;
-  {
-    ProcessTable& table = process_table();
-    LockGuard table_guard{table.lock};
-    continued = true;
-    stop_signal = 0;
-    if (parent != nullptr) parent->child_changed.wake_all();
-  }
-  LockGuard guard{lock_};
-  for_each_thread_locked([](Thread& thread) { thread.request(Request::resume); });
-}
-
-void Process::note_stop(int signal) {
-  constexpr i32 child_stopped = 5;  // CLD_STOPPED
-  ProcessTable& table = process_table();
-  LockGuard table_guard{table.lock};
-  stop_signal = signal;
-  continued = false;
-  if (parent == nullptr) return;
-  parent->child_changed.wake_all();
-  (void)signals::send(*parent, {sigchld, child_stopped, id_.value, 0, static_cast<u64>(signal)});
 }
 
 }  // namespace corral

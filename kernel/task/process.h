@@ -78,9 +78,16 @@ class Process final : public RefCounted<Process> {
   SignalAction actions[signal_count + 1] GUARDED_BY(lock_) = {};
   Atomic<SignalSet> pending{0};     // signals for the process as a whole: any reads, changed under lock_
   PendingSignals waiting GUARDED_BY(lock_);
-  // Job control. stop(): every thread stops before its next return to user mode; go_on(): they continue.
+  // Default actions apply: always, but in the first process, until it causes a fault that it does not handle.
+  Atomic<bool> has_defaults{true};
+  // Takes the first pending signal of `set`, the thread's own before the process's; false: there is none.
+  bool take_signal(Thread& thread, SignalSet set, SignalInfo& info) REQUIRES(lock_);
+  // Job control (job_control.cpp). stop(): a stop signal has been taken; unless SIGCONT came since, every thread stops
+  // before its next return to user mode, and the last one tells the parent. go_on(): they continue.
   void stop(int signal) EXCLUDES(lock_);
   void go_on() EXCLUDES(lock_);
+  // The running thread is about to stop.
+  void thread_stops(Thread& thread) EXCLUDES(lock_);
   [[nodiscard]] bool stopped() const { return stopped_.load(Order::acquire); }
   Atomic<i32> group{0};             // process group
   Atomic<i32> session{0};
@@ -97,7 +104,7 @@ class Process final : public RefCounted<Process> {
   Atomic<i64> start_ns{0};
 
   struct Limits {  // RLIMIT_* that are enforced
-    u64 processes = 4096, open_files = 1024, address_space = ~u64{0}, stack = 8u << 20;
+    u64 processes = 4096, open_files = 1024, address_space = ~u64{0}, stack = 8u << 20, pending_signals = 4096;
   } limits;  // thread: changed by prlimit of own threads
 
  private:
@@ -111,6 +118,13 @@ class Process final : public RefCounted<Process> {
   Ref<vm::AddressSpace> space_ GUARDED_BY(lock_);
   Atomic<bool> ending_{false};
   Atomic<bool> stopped_{false};
+  bool stop_taken_ GUARDED_BY(lock_) = false;  // a stop signal was taken and is still valid
+  bool stop_told_ GUARDED_BY(lock_) = false;   // the parent knows that all threads have stopped
+  u32 stops_ GUARDED_BY(lock_) = 0;            // how often the process was stopped
+  u32 stopped_threads_ GUARDED_BY(lock_) = 0;  // that have stopped since
+  i32 stopped_by_ GUARDED_BY(lock_) = 0;       // signal
+  void tell_stopped() EXCLUDES(lock_);
+  [[nodiscard]] bool all_stopped() const REQUIRES(lock_);
   u32 live_threads_ GUARDED_BY(lock_) = 0;     // in threads_
   u32 running_threads_ GUARDED_BY(lock_) =
       0;  // of those, the ones that have not ended; the one that makes it 0 ends the process
@@ -127,8 +141,6 @@ class Process final : public RefCounted<Process> {
   i32 stop_signal = 0;             // not 0: stopped, and wait4(WUNTRACED) has not told yet
   bool continued = false;          // wait4(WCONTINUED) has not told yet
   WaitQueue child_changed;         // threads of this process in wait4, and the parent of a vfork child
-
-  void note_stop(int signal);
 };
 
 namespace processes {

@@ -1,11 +1,10 @@
-// Sending signals and what the process does with them. Delivery is in signal_delivery.cpp.
+// Sending signals, masks, and what the process does with signals. Delivery is in signal_delivery.cpp, stopping in job_control.cpp.
 // Locks: a process's lock; the caller holds none of rank process or above.
 #include "task/signals.h"
 
-#include <new>
-
 #include "task/process.h"
 #include "task/process_table.h"
+#include "task/signal_queue.h"
 
 namespace corral::signals {
 
@@ -13,10 +12,11 @@ namespace {
 
 constexpr u64 action_default = 0;
 constexpr u64 action_ignore = 1;
-constexpr u64 flag_no_child_wait = 2;  // SA_NOCLDWAIT
 constexpr u64 flag_no_child_stop = 1;  // SA_NOCLDSTOP
+constexpr u64 flag_no_child_wait = 2;  // SA_NOCLDWAIT
+// Every flag that a program may set; others are forgotten, so that it can find out (sigaction(2), SA_UNSUPPORTED).
+constexpr u64 known_flags = 0xdc00'0807;
 
-constexpr SignalSet stop_signals = signal_bit(sigstop) | signal_bit(sigtstp) | signal_bit(sigttin) | signal_bit(sigttou);
 constexpr SignalSet ignored_by_default = signal_bit(sigchld) | signal_bit(sigurg) | signal_bit(sigwinch) | signal_bit(sigcont);
 
 bool ignores(const SignalAction& action, int signal) {
@@ -24,73 +24,63 @@ bool ignores(const SignalAction& action, int signal) {
          (action.handler == action_default && (ignored_by_default & signal_bit(signal)) != 0);
 }
 
-void drop_pending(Atomic<SignalSet>& pending, PendingSignals& waiting, SignalSet set) {
-  pending.fetch_and(~set, Order::relaxed);
-  waiting.for_each([&](PendingSignal& signal) {
-    if ((signal_bit(signal.info.number) & set) == 0) return;
-    PendingSignals::remove(signal);
-    delete &signal;
-  });
+// Nobody would ever notice the signal: it is not even kept. What is blocked is kept, since its action may change.
+bool unnoticed(Process& process, const Thread* taker, const SignalInfo& info) REQUIRES(process.lock()) {
+  const SignalAction& action = process.actions[info.number];
+  if (info.number == sigchld && (info.code == child_stopped || info.code == child_continued) &&
+      (action.handler == action_ignore || (action.flags & flag_no_child_stop) != 0)) {
+    return true;
+  }
+  if (taker == nullptr) return false;
+  // The first process has no default actions: it cannot be ended by a signal that it does not handle.
+  return ignores(action, info.number) || (!process.has_defaults.load(Order::relaxed) && action.handler == action_default);
 }
 
-// Adds it; a standard signal that is pending already is not added twice.
-void add_pending(Atomic<SignalSet>& pending, PendingSignals& waiting, const SignalInfo& info) {
-  constexpr int first_real_time = 32;
-  const SignalSet bit = signal_bit(info.number);
-  if (info.number < first_real_time && (pending.load(Order::relaxed) & bit) != 0) return;
-  if (auto* signal = new (std::nothrow) PendingSignal{info, {}}) waiting.push_back(*signal);
-  pending.fetch_or(bit, Order::release);
-}
-
-// Takes the oldest one of this number out.
-SignalInfo take_number(Atomic<SignalSet>& pending, PendingSignals& waiting, int number) {
-  SignalInfo info{};
-  info.number = number;
-  bool found = false;
-  bool more = false;
-  waiting.for_each([&](PendingSignal& signal) {
-    if (signal.info.number != number) return;
-    if (found) {
-      more = true;
-      return;
-    }
-    found = true;
-    info = signal.info;
-    PendingSignals::remove(signal);
-    delete &signal;
-  });
-  if (!more) pending.fetch_and(~signal_bit(number), Order::relaxed);
-  return info;
-}
-
-// A thread that would take the signal at once: not blocking it; null when all block it.
-Thread* taker(Process& process, int signal) REQUIRES(process.lock()) {
+// A thread that would take the signal: neither blocking it nor ending; null when there is none.
+Thread* taker_of(Process& process, int signal) REQUIRES(process.lock()) {
   Thread* found = nullptr;
   process.for_each_thread_locked([&](Thread& thread) {
-    if (found == nullptr && (thread.signals.blocked & signal_bit(signal)) == 0) found = &thread;
+    const SignalSet open = ~thread.signals.blocked | thread.signals.awaited;
+    if (found == nullptr && (open & signal_bit(signal)) != 0 && !thread.end_wanted && !thread.ended) found = &thread;
   });
   return found;
+}
+
+// A thread that waits for the signal in sigtimedwait gets it even if it is one that would be ignored.
+bool is_open(const Thread& thread, int signal) {
+  return (thread.signals.blocked & signal_bit(signal)) == 0;
+}
+
+void drop_everywhere(Process& process, SignalSet set) REQUIRES(process.lock()) {
+  drop_pending(process.pending, process.waiting, set);
+  process.for_each_thread_locked([&](Thread& thread) { drop_pending(thread.signals.pending, thread.signals.waiting, set); });
 }
 
 // The parts that happen at sending whatever the receiver does. True: nothing more is to be done.
 bool act_at_once(Process& process, const SignalInfo& info) {
   if (info.number == sigkill) {
-    process.end(sigkill);
+    if (process.has_defaults.load(Order::relaxed)) process.end(sigkill);
     return true;
   }
   if (info.number == sigcont) {
     {
       LockGuard guard{process.lock()};
-      drop_pending(process.pending, process.waiting, stop_signals);
-      process.for_each_thread_locked(
-          [](Thread& thread) { drop_pending(thread.signals.pending, thread.signals.waiting, stop_signals); });
+      drop_everywhere(process, stop_signals);
     }
     process.go_on();
   } else if ((stop_signals & signal_bit(info.number)) != 0) {
     LockGuard guard{process.lock()};
-    drop_pending(process.pending, process.waiting, signal_bit(sigcont));
+    drop_everywhere(process, signal_bit(sigcont));
   }
   return false;
+}
+
+// Threads that can take what is pending for the process, and was to be taken by another, look at it.
+void retarget(Process& process, SignalSet set) REQUIRES(process.lock()) {
+  for (; set != 0; set &= set - 1) {
+    Thread* thread = taker_of(process, __builtin_ctzll(set) + 1);
+    if (thread != nullptr) thread->request(Request::look_at_signals);
+  }
 }
 
 }  // namespace
@@ -100,10 +90,8 @@ Result<void> send(Thread& thread, const SignalInfo& info) {
   Process& process = thread.process();
   if (act_at_once(process, info)) return {};
   LockGuard guard{process.lock()};
-  if (ignores(process.actions[info.number], info.number) && (thread.signals.blocked & signal_bit(info.number)) == 0) {
-    return {};
-  }
-  add_pending(thread.signals.pending, thread.signals.waiting, info);
+  if (unnoticed(process, is_open(thread, info.number) ? &thread : nullptr, info)) return {};
+  TRY(add_pending(thread.signals.pending, thread.signals.waiting, info, process.limits.pending_signals));
   thread.request(Request::look_at_signals);
   return {};
 }
@@ -112,15 +100,37 @@ Result<void> send(Process& process, const SignalInfo& info) {
   if (info.number < 1 || info.number > signal_count) return Errno::einval;
   if (act_at_once(process, info)) return {};
   LockGuard guard{process.lock()};
-  Thread* thread = taker(process, info.number);
-  const SignalAction& action = process.actions[info.number];
-  if (info.number == sigchld && (info.code == 5 || info.code == 6) && (action.flags & flag_no_child_stop) != 0) return {};
-  if (ignores(action, info.number) && thread != nullptr) return {};
-  // The first process has no default actions: it cannot be ended by a signal that it does not handle.
-  if (process.id().value == 1 && action.handler == action_default) return {};
-  add_pending(process.pending, process.waiting, info);
+  Thread* thread = taker_of(process, info.number);
+  if (unnoticed(process, thread != nullptr && is_open(*thread, info.number) ? thread : nullptr, info)) return {};
+  TRY(add_pending(process.pending, process.waiting, info, process.limits.pending_signals));
   if (thread != nullptr) thread->request(Request::look_at_signals);
   return {};
+}
+
+bool send_owned(Process& process, Thread* thread, PendingSignal& signal) {
+  LockGuard guard{process.lock()};
+  const int number = signal.info.number;
+  Thread* taker = thread != nullptr ? thread : taker_of(process, number);
+  if (unnoticed(process, taker != nullptr && is_open(*taker, number) ? taker : nullptr, signal.info)) return false;
+  signal.thread = thread;
+  if (thread != nullptr) {
+    add_owned(thread->signals.pending, thread->signals.waiting, signal);
+  } else {
+    add_owned(process.pending, process.waiting, signal);
+  }
+  if (taker != nullptr) taker->request(Request::look_at_signals);
+  return true;
+}
+
+void withdraw(Process& process, PendingSignal& signal) {
+  LockGuard guard{process.lock()};
+  if (!signal.link.linked()) return;
+  PendingSignals::remove(signal);
+  if (signal.thread != nullptr) {  // it lives: a thread that ends drops what waits for it
+    settle(signal.thread->signals.pending, signal.thread->signals.waiting, signal.info.number);
+  } else {
+    settle(process.pending, process.waiting, signal.info.number);
+  }
 }
 
 Result<void> send_to_group(i32 group, const SignalInfo& info) {
@@ -136,10 +146,43 @@ Result<void> send_to_group(i32 group, const SignalInfo& info) {
   return {};
 }
 
+namespace {
+
+bool has_open(const Thread& thread, SignalSet open) {
+  const Process& process = thread.process();
+  if (thread.end_wanted || process.ending() || process.stopped()) return true;
+  return ((thread.signals.pending.load(Order::acquire) | process.pending.load(Order::acquire)) & open) != 0;
+}
+
+}  // namespace
+
 bool deliverable(const Thread& thread) {
-  if (thread.end_wanted || thread.process().ending()) return true;
-  const SignalSet pending = thread.signals.pending.load(Order::acquire) | thread.process().pending.load(Order::acquire);
-  return (pending & ~thread.signals.blocked) != 0;
+  return has_open(thread, ~thread.signals.blocked);
+}
+
+bool ends_wait(const Thread& thread) {
+  return has_open(thread, ~thread.signals.blocked | thread.signals.awaited);
+}
+
+void set_blocked(Thread& thread, SignalSet blocked) {
+  blocked &= ~never_blocked;
+  Process& process = thread.process();
+  LockGuard guard{process.lock()};
+  const SignalSet news = blocked & ~thread.signals.blocked;
+  thread.signals.blocked = blocked;
+  if (news != 0) retarget(process, news & process.pending.load(Order::relaxed));
+}
+
+void set_blocked_for_call(Thread& thread, SignalSet blocked) {
+  thread.signals.saved_blocked = thread.signals.blocked;
+  thread.signals.restore_blocked = true;
+  set_blocked(thread, blocked);
+}
+
+void hand_over(Thread& thread) {
+  Process& process = thread.process();
+  LockGuard guard{process.lock()};
+  retarget(process, process.pending.load(Order::relaxed) & ~thread.signals.blocked);
 }
 
 void force(Thread& thread, const SignalInfo& info) {
@@ -151,7 +194,8 @@ void force(Thread& thread, const SignalInfo& info) {
     action = {};
     thread.signals.blocked &= ~bit;
   }
-  add_pending(thread.signals.pending, thread.signals.waiting, info);
+  if (action.handler == action_default) process.has_defaults.store(true, Order::relaxed);
+  (void)add_pending(thread.signals.pending, thread.signals.waiting, info, process.limits.pending_signals);
 }
 
 Result<SignalAction> set_action(Process& process, int signal, const SignalAction* action) {
@@ -161,33 +205,56 @@ Result<SignalAction> set_action(Process& process, int signal, const SignalAction
   const SignalAction old = process.actions[signal];
   if (action == nullptr) return old;
   process.actions[signal] = *action;
-  process.actions[signal].mask &= ~(signal_bit(sigkill) | signal_bit(sigstop));
-  if (ignores(*action, signal)) {
-    drop_pending(process.pending, process.waiting, signal_bit(signal));
-    process.for_each_thread_locked(
-        [&](Thread& thread) { drop_pending(thread.signals.pending, thread.signals.waiting, signal_bit(signal)); });
-  }
+  process.actions[signal].flags &= known_flags;
+  process.actions[signal].mask &= ~never_blocked;
+  if (ignores(*action, signal)) drop_everywhere(process, signal_bit(signal));
   return old;
 }
 
-bool child_status_unwanted(Process& process) {
+ChildWishes wishes_about_children(Process& process) {
   LockGuard guard{process.lock()};
   const SignalAction& action = process.actions[sigchld];
-  return action.handler == action_ignore || (action.flags & flag_no_child_wait) != 0;
+  const bool ignored = action.handler == action_ignore;
+  return {.zombie = !ignored && (action.flags & flag_no_child_wait) == 0, .signal = !ignored};
 }
 
 bool take(Thread& thread, SignalSet set, SignalInfo& info) {
   Process& process = thread.process();
   LockGuard guard{process.lock()};
-  if (const SignalSet own = thread.signals.pending.load(Order::relaxed) & set; own != 0) {
-    info = take_number(thread.signals.pending, thread.signals.waiting, __builtin_ctzll(own) + 1);
-    return true;
-  }
-  if (const SignalSet all = process.pending.load(Order::relaxed) & set; all != 0) {
-    info = take_number(process.pending, process.waiting, __builtin_ctzll(all) + 1);
-    return true;
-  }
-  return false;
+  return process.take_signal(thread, set, info);
+}
+
+bool take_or_await(Thread& thread, SignalSet set, SignalInfo& info) {
+  Process& process = thread.process();
+  LockGuard guard{process.lock()};
+  const bool taken = process.take_signal(thread, set, info);
+  thread.signals.awaited = taken ? 0 : set;
+  return taken;
+}
+
+void stop_awaiting(Thread& thread) {
+  Process& process = thread.process();
+  LockGuard guard{process.lock()};
+  const SignalSet set = thread.signals.awaited;
+  thread.signals.awaited = 0;
+  retarget(process, set & process.pending.load(Order::relaxed));
 }
 
 }  // namespace corral::signals
+
+namespace corral {
+
+bool Process::take_signal(Thread& thread, SignalSet set, SignalInfo& info) {
+  int number = signals::first_of(thread.signals.pending.load(Order::relaxed) & set);
+  if (number != 0) {
+    info = signals::take_number(thread.signals.pending, thread.signals.waiting, number);
+  } else {
+    number = signals::first_of(pending.load(Order::relaxed) & set);
+    if (number == 0) return false;
+    info = signals::take_number(pending, waiting, number);
+  }
+  if ((signals::stop_signals & signal_bit(number)) != 0) stop_taken_ = true;
+  return true;
+}
+
+}  // namespace corral

@@ -6,6 +6,8 @@
 #include "lib/intrusive_list.h"
 #include "lib/result.h"
 #include "lib/types.h"
+#include "task/alternate_stack.h"
+#include "task/signal_information.h"
 
 namespace corral {
 
@@ -52,15 +54,6 @@ constexpr SignalSet signal_bit(int signal) {
   return SignalSet{1} << (signal - 1);
 }
 
-// What a handler is told (the kernel's part of siginfo_t).
-struct SignalInfo {
-  i32 number = 0;
-  i32 code = 0;      // SI_USER 0, SI_KERNEL 0x80, SI_TKILL -6, SEGV_MAPERR 1, CLD_EXITED 1 …
-  i32 sender = 0;    // pid
-  u32 sender_user = 0;
-  u64 value = 0;     // fault address, exit status, or sigval
-};
-
 struct SignalAction {
   u64 handler = 0;  // 0 default, 1 ignore
   u64 flags = 0;
@@ -68,53 +61,95 @@ struct SignalAction {
   SignalSet mask = 0;
 };
 
-// A signal that waits to be taken, with its information. When there is no memory for one, the bit in `pending` still
-// stands and the signal arrives without information.
+// Something that owns the information of a signal it sends again and again (a timer), and wants to know when it is taken.
+class SignalOwner {
+ public:
+  // The signal has been taken and will be told with `info`, which may be completed. With the process's lock held.
+  virtual void signal_taken(SignalInfo& info) = 0;
+  // The signal was thrown away. With the process's lock held.
+  virtual void signal_dropped() = 0;
+
+ protected:
+  ~SignalOwner() = default;
+};
+
+// A signal that waits to be taken, with its information. Where there is none, the bit in `pending` still stands and the
+// signal arrives without information.
 struct PendingSignal {
   SignalInfo info;
   ListLink link;
+  SignalOwner* owner = nullptr;  // null: on the heap, counted against RLIMIT_SIGPENDING
+  Thread* thread = nullptr;      // of an owned signal that is pending: for whom; null: the process
 };
 using PendingSignals = IntrusiveList<PendingSignal, &PendingSignal::link>;
 
-// A thread's own part.
+// A thread's own part. Masks are changed by the thread alone, with the process's lock held; so it reads them without.
 struct ThreadSignals {
-  SignalSet blocked = 0;                // thread
+  SignalSet blocked = 0;
+  SignalSet awaited = 0;                // sigtimedwait waits for these, although they are blocked
   SignalSet saved_blocked = 0;          // thread: to put back after sigsuspend
   bool restore_blocked = false;         // thread
   Atomic<SignalSet> pending{0};         // any: bits; changed under the process's lock
   PendingSignals waiting;               // the process's lock
-  VirtualAddress alternate_stack{};     // thread
-  u64 alternate_stack_size = 0;         // thread; 0: none
+  AlternateStack alternate_stack;       // thread
 };
 
 namespace signals {
 
-// Sends to one thread (tkill, faults) or to the process (kill, terminal): any core, allocates nothing that it cannot do
-// without. einval: no such number.
+inline constexpr SignalSet never_blocked = signal_bit(sigkill) | signal_bit(sigstop);
+inline constexpr SignalSet stop_signals = signal_bit(sigstop) | signal_bit(sigtstp) | signal_bit(sigttin) | signal_bit(sigttou);
+
+// ---- sending: any core; the caller holds no lock of rank process or above ----------------------------------------------
+// To one thread (tkill, faults) or to the process (kill, terminal). einval: no such number. eagain: a real-time signal with a
+// value, and RLIMIT_SIGPENDING is reached.
 Result<void> send(Thread& thread, const SignalInfo& info);
 Result<void> send(Process& process, const SignalInfo& info);
+// The same with information that the sender owns and that is not pending yet: never fails, allocates nothing. `thread` null:
+// to the process. False: the process ignores it.
+bool send_owned(Process& process, Thread* thread, PendingSignal& signal);
+// Takes it back, if it is pending.
+void withdraw(Process& process, PendingSignal& signal);
 // Every process of a process group. esrch when there is none.
 Result<void> send_to_group(i32 group, const SignalInfo& info);
 
-// A signal is waiting that the thread does not block and does not ignore. Own core.
+// ---- the thread itself -------------------------------------------------------------------------------------------------
+// Something is to be done before it returns to user mode: a signal is pending that it does not block, its process stops or
+// ends.
 [[nodiscard]] bool deliverable(const Thread& thread);
-
-// A fault of the running thread that it cannot block: forces the default when blocked or ignored.
+// It may not go on waiting: as deliverable(), or a signal came that it waits for.
+[[nodiscard]] bool ends_wait(const Thread& thread);
+// Changes the mask; signals of the process that this thread can no longer take are given to another.
+void set_blocked(Thread& thread, SignalSet blocked);
+// A mask for the time of one call: the old one is put back when the call returns to the program.
+void set_blocked_for_call(Thread& thread, SignalSet blocked);
+// A fault that the thread cannot block: forces the default when it is blocked or ignored.
 void force(Thread& thread, const SignalInfo& info);
+// Takes one pending signal of `set`, the thread's own first; false when none is pending. From then until stop_awaiting() the
+// arrival of such a signal ends the thread's waits.
+bool take_or_await(Thread& thread, SignalSet set, SignalInfo& info);
+void stop_awaiting(Thread& thread);
+// Takes one pending signal of `set`; false when none is pending.
+bool take(Thread& thread, SignalSet set, SignalInfo& info);
+// Another thread is to look at what is pending for the process: this one ends.
+void hand_over(Thread& thread);
 
 // Before the return to user mode: takes pending signals in order, ends or stops the process, or changes the frame so that
 // the handler runs. Uses up thread.call_interruption: the system call is restarted or ends with EINTR.
 // Answers blocked when the user's stack page needs a wait (run again), else Errno{}.
 Errno deliver_pending(Thread& thread);
 
+// ---- actions -----------------------------------------------------------------------------------------------------------
 // rt_sigaction: the old action is returned. einval: no such signal, or SIGKILL, SIGSTOP.
 Result<SignalAction> set_action(Process& process, int signal, const SignalAction* action);
-// The process ignores SIGCHLD or has SA_NOCLDWAIT: its children leave no zombies.
-[[nodiscard]] bool child_status_unwanted(Process& process);
-// Drops pending signals of `set` (their action became "ignore").
-void forget(Process& process, SignalSet set);
-// Takes one pending signal of `set` for sigtimedwait and signal descriptors; false when none is pending.
-bool take(Thread& thread, SignalSet set, SignalInfo& info);
+// What becomes of a child that ends.
+struct ChildWishes {
+  bool zombie = true;  // false: SIGCHLD is ignored, or SA_NOCLDWAIT
+  bool signal = true;  // false: SIGCHLD is ignored
+};
+[[nodiscard]] ChildWishes wishes_about_children(Process& process);
+
+// How many signals with information wait in the whole machine (there is one user).
+[[nodiscard]] u64 queued();
 
 }  // namespace signals
 }  // namespace corral

@@ -97,7 +97,7 @@ void Thread::wake(WakeReason reason) {
 }
 
 bool Thread::interrupted() const {
-  return signals::deliverable(*this);
+  return signals::ends_wait(*this);
 }
 
 void Thread::set_timeout(Instant when) {

@@ -92,6 +92,11 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   RemoteCall remote_call{*this};      // thread: a question to another core
   futex::Operation futex{*this};      // see task/futex.h
   Errno call_interruption{};          // thread: restart code of a system call that a signal ended, else Errno{}
+  struct {                            // thread: the call that restart_syscall goes on with; number 0: none
+    u64 number = 0;
+    StepState step;
+  } restart;
+  u32 stop_counted = 0;               // the process's lock: the last stop in which it was counted
   bool end_wanted = false;            // thread: it called exit, or another thread's exec ends it
   vm::AddressSpace* space = nullptr;  // thread: its process's; changed only by exec, when it is the only thread
   bool ended = false;                 // thread: its end is complete; the executive lets go of it

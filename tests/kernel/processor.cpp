@@ -105,17 +105,27 @@ KERNEL_TEST(processor_functions_have_names) {
 KERNEL_TEST(processor_floating_point_images_are_checked) {
   arch::FpState state;
   KERNEL_EXPECT(arch::FpState::image_size() >= 512 && state.allocate().ok());
-  KERNEL_EXPECT(state.image()[0] == 0x7f && state.image()[1] == 0x03);    // control word
-  KERNEL_EXPECT(state.image()[24] == 0x80 && state.image()[25] == 0x1f);  // MXCSR
-  KERNEL_EXPECT(state.accept_image().ok());
-  state.image()[27] = 0x80;  // a bit of MXCSR that no processor has
-  KERNEL_EXPECT(state.accept_image().error() == Errno::einval);
-  KERNEL_EXPECT(state.image()[27] == 0);  // initial again
-  if (arch::features().xsave) {
+  u8 initial[arch::FpState::plain_image_size];
+  memcpy(initial, state.frame_image(), sizeof initial);
+  KERNEL_EXPECT(initial[0] == 0x7f && initial[1] == 0x03);    // control word
+  KERNEL_EXPECT(initial[24] == 0x80 && initial[25] == 0x1f);  // MXCSR
+  arch::FpState::Mark mark{};
+  memcpy(&mark, initial + arch::FpState::mark_offset, sizeof mark);
+  const bool marked = arch::FpState::frames_are_marked();
+  KERNEL_EXPECT(arch::FpState::marked_size(mark) == (marked ? arch::FpState::image_size() : 0));
+  memcpy(state.empty_image(), initial, sizeof initial);
+  KERNEL_EXPECT(state.accept_image(nullptr).ok());
+  memcpy(state.empty_image(), initial, sizeof initial);
+  state.empty_image()[27] = 0x80;  // a bit of MXCSR that no processor has
+  KERNEL_EXPECT(state.accept_image(nullptr).error() == Errno::einval);
+  KERNEL_EXPECT(state.frame_image()[27] == 0);  // initial again
+  if (marked) {
     for (size_t at : {size_t{519}, size_t{520}, size_t{575}}) {  // an unknown component, compacted form, reserved
-      state.image()[at] = 0x40;
-      KERNEL_EXPECT(state.accept_image().error() == Errno::einval);
+      state.empty_image()[at] = 0x40;
+      KERNEL_EXPECT(state.accept_image(&mark).error() == Errno::einval);
     }
+    mark.image_size += 1;
+    KERNEL_EXPECT(arch::FpState::marked_size(mark) == 0);
   }
   KERNEL_PASSED;
 }

@@ -49,6 +49,8 @@ struct Entry {
 [[nodiscard]] std::span<const Entry> wait_calls();       // wait4, waitid
 [[nodiscard]] std::span<const Entry> identity_calls();   // getpid, getuid, process groups …
 [[nodiscard]] std::span<const Entry> signal_calls();
+[[nodiscard]] std::span<const Entry> send_calls();       // kill, tgkill …
+[[nodiscard]] std::span<const Entry> signal_return_calls();
 [[nodiscard]] std::span<const Entry> memory_calls();
 [[nodiscard]] std::span<const Entry> time_calls();
 [[nodiscard]] std::span<const Entry> futex_calls();

@@ -91,10 +91,11 @@ void commit(Thread& thread, LoadedProgram& program, std::string_view name, fs::I
   {
     LockGuard guard{process.lock()};
     for (SignalAction& action : process.actions) {
-      if (action.handler > 1) action = {};
+      if (action.handler > 1) action.handler = 0;
+      action = {.handler = action.handler};
     }
   }
-  thread.signals.alternate_stack_size = 0;
+  thread.signals.alternate_stack.forget();
   thread.signals.restore_blocked = false;
   thread.clear_child_tid = {};
   thread.robust_list = {};

@@ -34,6 +34,16 @@ Result<Instant> deadline_of(Call& call, u32 operation) {
   return deadline;
 }
 
+// A wait with a time-out that no handler ends goes on with the same deadline (word 5).
+Result<i64> wait(Call& call, futex::Word word, u32 bits, Instant deadline) {
+  const u64 kept = call.thread.step.word[5];
+  Result<i64> result = futex::wait(call.thread, word, static_cast<u32>(call.argument[2]), bits, deadline);
+  call.thread.step.word[5] = kept;
+  if (result || result.error() != Errno::restart || deadline == never) return result;
+  call.thread.step = {.phase = 0, .word = {0, 0, 0, 0, 0, kept}};
+  return Errno::restart_from_step;
+}
+
 u32 limit(u64 number) {
   const i32 n = static_cast<i32>(number);
   return n < 0 ? 0x7fff'ffff : static_cast<u32>(n);
@@ -43,15 +53,14 @@ Result<i64> sys_futex(Call& call) {
   const u32 operation = static_cast<u32>(call.argument[1]);
   const bool shared = (operation & flag_private) == 0;
   const futex::Word word{call.address(0), shared};
-  const u32 value = static_cast<u32>(call.argument[2]);
   switch (operation & ~(flag_private | flag_realtime)) {
     case op_wait: {
       const Instant deadline = TRY(deadline_of(call, operation));
-      return futex::wait(call.thread, word, value, futex::match_any, deadline);
+      return wait(call, word, futex::match_any, deadline);
     }
     case op_wait_bitset: {
       const Instant deadline = TRY(deadline_of(call, operation));
-      return futex::wait(call.thread, word, value, static_cast<u32>(call.argument[5]), deadline);
+      return wait(call, word, static_cast<u32>(call.argument[5]), deadline);
     }
     case op_wake: return futex::wake(call.thread, word, limit(call.argument[2]), futex::match_any);
     case op_wake_bitset: return futex::wake(call.thread, word, limit(call.argument[2]), static_cast<u32>(call.argument[5]));

@@ -97,10 +97,7 @@ Result<void> set_mask(Call& call, VirtualAddress mask, u64 size) {
   if (mask.value == 0) return {};
   if (size != sizeof(SignalSet)) return Errno::einval;
   const SignalSet blocked = TRY(call.read<SignalSet>(mask));
-  ThreadSignals& signals = call.thread.signals;
-  signals.saved_blocked = signals.blocked;
-  signals.restore_blocked = true;
-  signals.blocked = blocked & ~(signal_bit(sigkill) | signal_bit(sigstop));
+  signals::set_blocked_for_call(call.thread, blocked);
   return {};
 }
 
@@ -155,9 +152,19 @@ Result<i64> poll(Call& call, Instant deadline, VirtualAddress mask, u64 mask_siz
       });
 }
 
+// After a stop it goes on with the same deadline.
 Result<i64> sys_poll(Call& call) {
+  StepState& step = call.thread.step;
   const i32 wait_ms = call.number(2);
-  return poll(call, wait_ms < 0 ? never : deadline_of(milliseconds(wait_ms)), {}, 0);
+  if (step.word[word_deadline] == 0) {
+    step.word[word_deadline] = static_cast<u64>((wait_ms < 0 ? never : deadline_of(milliseconds(wait_ms))).ns);
+  }
+  const u64 deadline = step.word[word_deadline];
+  Result<i64> result = poll(call, Instant{static_cast<i64>(deadline)}, {}, 0);
+  if (result.ok() || result.error() != Errno::restart_without_handler) return result;
+  step = {};
+  step.word[word_deadline] = deadline;
+  return Errno::restart_from_step;
 }
 
 Result<i64> sys_ppoll(Call& call) {

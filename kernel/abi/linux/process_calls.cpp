@@ -58,6 +58,8 @@ void copy_context(Thread& child, Thread& parent, const CloneRequest& r) {
   this_core().executive->save_floating_point(parent);
   child.fp.copy_from(parent.fp);
   child.signals.blocked = parent.signals.blocked;
+  // Its stack, unless it runs in the same memory beside its parent.
+  if ((r.flags & (clone_vm | clone_vfork)) != clone_vm) child.signals.alternate_stack = parent.signals.alternate_stack;
   if ((r.flags & clone_child_cleartid) != 0) child.clear_child_tid = {r.child_tid};
   memcpy(child.name, parent.name, sizeof child.name);
   child.inherit_wishes(parent);

@@ -144,7 +144,7 @@ struct Limit {
 };
 
 Result<i64> limits(Call& call, Process& process, u32 resource, VirtualAddress new_at, VirtualAddress old_at) {
-  enum : u32 { stack = 3, processes_limit = 6, open_files = 7, address_space = 9, resource_count = 16 };
+  enum : u32 { stack = 3, processes_limit = 6, open_files = 7, address_space = 9, pending_signals = 11, resource_count = 16 };
   if (resource >= resource_count) return Errno::einval;
   constexpr u64 unlimited = ~u64{0};
   u64* kept = nullptr;
@@ -153,6 +153,7 @@ Result<i64> limits(Call& call, Process& process, u32 resource, VirtualAddress ne
     case processes_limit: kept = &process.limits.processes; break;
     case open_files: kept = &process.limits.open_files; break;
     case address_space: kept = &process.limits.address_space; break;
+    case pending_signals: kept = &process.limits.pending_signals; break;
     default: break;
   }
   Limit wanted{};

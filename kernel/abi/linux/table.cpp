@@ -33,6 +33,12 @@ Result<i64> unknown(u64 number, const Thread& thread) {
 
 Errno run_system_call(Thread& thread) {
   arch::TrapFrame& frame = thread.frame;
+  // restart_syscall: the interrupted call goes on from the step that it left. There is none: a handler has ended it.
+  if (frame.system_call_number() == arch::TrapFrame::restart_call_number && thread.restart.number != 0) {
+    frame.become_system_call(thread.restart.number);
+    thread.step = thread.restart.step;
+    thread.restart.number = 0;
+  }
   const u64 number = frame.system_call_number();
   Call call{thread,
             thread.process(),
@@ -53,6 +59,10 @@ Errno run_system_call(Thread& thread) {
     case Errno::blocked: return Errno::blocked;
     case Errno::restart:
     case Errno::restart_without_handler: thread.call_interruption = result.error(); return Errno{};
+    case Errno::restart_from_step:
+      thread.restart = {number, thread.step};
+      thread.call_interruption = result.error();
+      return Errno{};
     default: frame.set_result(-static_cast<i64>(result.error())); return Errno{};
   }
 }
@@ -65,6 +75,8 @@ void initialise_system_calls() {
   add(wait_calls());
   add(identity_calls());
   add(signal_calls());
+  add(send_calls());
+  add(signal_return_calls());
   add(memory_calls());
   add(time_calls());
   add(futex_calls());

@@ -97,7 +97,7 @@ Result<i64> sleep(Call& call, i32 clock_id, bool absolute, VirtualAddress reques
   if (result == Errno::blocked) return result;
   if (absolute) return Errno::restart_without_handler;
   if (remaining.value != 0) TRY(call.write(remaining, time_spec((deadline - now).ns)));
-  return Errno::eintr;
+  return Errno::restart_from_step;
 }
 
 Result<i64> sys_nanosleep(Call& call) {

@@ -9,30 +9,69 @@ namespace corral::abi {
 namespace {
 
 constexpr u32 no_hang = 1, untraced = 2, exited = 4, continued_too = 8, no_wait = 0x0100'0000;
-constexpr u32 thread_options = 0xe000'0000;  // __WNOTHREAD, __WALL, __WCLONE
+constexpr u32 own_children_only = 0x2000'0000, all_children = 0x4000'0000,
+              clones = 0x8000'0000;  // __WNOTHREAD, __WALL, __WCLONE
+constexpr u32 thread_options = own_children_only | all_children | clones;
 
 enum class What : u8 { nothing, ended, stopped, continued };
 
 struct Selector {
   i32 id = -1;      // > 0: this process; -1: any; 0: own group; < -1: group -id
   i32 own_group = 0;
+  u32 options = 0;
   bool ends = true, stops = false, continues = false;
 };
 
 bool selected(const Selector& s, const Process& child) {
+  // A child that does not send SIGCHLD is a "clone" child.
+  if ((s.options & all_children) == 0 && (child.exit_signal != sigchld) != ((s.options & clones) != 0)) return false;
   if (s.id > 0) return child.id().value == s.id;
   if (s.id == -1) return true;
   return child.group.load(Order::relaxed) == (s.id == 0 ? s.own_group : -s.id);
 }
 
+// News of a child. While the caller waits for another core to tell of them, they are in its step (a child that is reaped is
+// no longer in the table): phase 1, words: Process* with a reference, what, status.
 struct Found {
   Ref<Process> child;
   What what = What::nothing;
   i32 status = 0;  // wait4's form
 };
 
-// Looks for a child with news; waits for one when there are children at all. blocked, echild.
-Result<Found> find(Call& call, const Selector& selector, bool may_wait) {
+void keep(StepState& step, Found& found) {
+  step.phase = 1;
+  step.word[0] = reinterpret_cast<u64>(found.child.get());
+  step.word[1] = static_cast<u64>(found.what);
+  step.word[2] = static_cast<u32>(found.status);
+  if (found.child) found.child->retain();
+}
+
+Found kept(StepState& step) {
+  Found found;
+  auto* child = reinterpret_cast<Process*>(step.word[0]);
+  if (child != nullptr) found.child = Ref<Process>::adopt(child);
+  found.what = static_cast<What>(step.word[1]);
+  found.status = static_cast<i32>(step.word[2]);
+  step.phase = 0;
+  return found;
+}
+
+// The news are told: nobody else is to hear them. A zombie is taken out of the table.
+void consume(Process& parent, Process& child, What what) {
+  switch (what) {
+    case What::ended:
+      add_children_times(parent, child);
+      reap(child);
+      break;
+    case What::stopped: child.stop_signal = 0; break;
+    case What::continued: child.continued = false; break;
+    case What::nothing: break;
+  }
+}
+
+// Looks for a child with news, and takes them unless `peek`; waits for one when there are children at all. blocked, echild.
+Result<Found> find(Call& call, const Selector& selector) {
+  if (call.thread.step.phase == 1) return kept(call.thread.step);
   LockGuard guard{processes::lock()};
   bool any = false;
   Found found;
@@ -47,102 +86,110 @@ Result<Found> find(Call& call, const Selector& selector, bool may_wait) {
       found = {Ref<Process>::share(child), What::continued, 0xffff};
     }
   });
-  if (found.what != What::nothing) return found;
+  if (found.what != What::nothing) {
+    if ((selector.options & no_wait) == 0) consume(call.process, *found.child, found.what);
+    return found;
+  }
   if (!any) return Errno::echild;
-  if (!may_wait) return found;
+  if ((selector.options & no_hang) != 0) return found;
   return call.process.child_changed.wait(call.thread);
 }
 
-// Takes the news: a zombie is reaped, a stop is told once.
-void consume(Call& call, const Found& found) {
-  if (found.what == What::ended) add_children_times(call.process, *found.child);
-  LockGuard guard{processes::lock()};
-  switch (found.what) {
-    case What::ended:
-      if (found.child->state == ProcessState::zombie) reap(*found.child);
-      break;
-    case What::stopped: found.child->stop_signal = 0; break;
-    case What::continued: found.child->continued = false; break;
-    case What::nothing: break;
-  }
+Selector selector_of(const Call& call, i32 id, u32 options) {
+  Selector selector;
+  selector.id = id;
+  selector.own_group = call.process.group.load(Order::relaxed);
+  selector.options = options;
+  selector.stops = (options & untraced) != 0;
+  selector.continues = (options & continued_too) != 0;
+  return selector;
+}
+
+Result<void> prepare(Call& call, VirtualAddress at, u64 size) {
+  if (at.value == 0) return {};
+  return vm::prepare(call.space, call.thread.caller, at, size, vm::Access::write);
+}
+
+Result<void> tell_usage(Call& call, VirtualAddress at, const Found& found) {
+  if (at.value == 0 || found.what == What::nothing) return {};
+  return call.write(at, usage_of_ended(*found.child));
+}
+
+// Passes on what telling the program has come to; when it has to wait, the news are kept for the next run.
+Result<i64> outcome(Call& call, Found& found, const Result<void>& told, i64 value) {
+  if (told) return value;
+  if (told.error() == Errno::blocked) keep(call.thread.step, found);
+  return told.error();
 }
 
 Result<i64> sys_wait4(Call& call) {
   const u32 options = static_cast<u32>(call.argument[2]);
   if ((options & ~(no_hang | untraced | continued_too | thread_options)) != 0) return Errno::einval;
+  if (call.number(0) == INT32_MIN) return Errno::esrch;
   const VirtualAddress status_at = call.address(1);
   const VirtualAddress usage_at = call.address(3);
-  if (status_at.value != 0) TRY(vm::prepare(call.space, call.thread.caller, status_at, sizeof(i32), vm::Access::write));
-  if (usage_at.value != 0) {
-    TRY(vm::prepare(call.space, call.thread.caller, usage_at, sizeof(ResourceUsage), vm::Access::write));
-  }
-  Selector selector;
-  selector.id = call.number(0);
-  selector.own_group = call.process.group.load(Order::relaxed);
-  selector.stops = (options & untraced) != 0;
-  selector.continues = (options & continued_too) != 0;
-  const Found found = TRY(find(call, selector, (options & no_hang) == 0));
+  TRY(prepare(call, status_at, sizeof(i32)));
+  TRY(prepare(call, usage_at, sizeof(ResourceUsage)));
+  Found found = TRY(find(call, selector_of(call, call.number(0), options)));
   if (found.what == What::nothing) return 0;
-  if (status_at.value != 0) TRY(call.write(status_at, found.status));
-  if (usage_at.value != 0) TRY(call.write(usage_at, usage_of_ended(*found.child)));
-  consume(call, found);
-  return found.child->id().value;
+  Result<void> told;
+  if (status_at.value != 0) told = call.write(status_at, found.status);
+  if (told) told = tell_usage(call, usage_at, found);
+  return outcome(call, found, told, found.child->id().value);
+}
+
+UserSignalInfo information_of(const Found& found) {
+  SignalInfo info;
+  if (found.what == What::nothing) return for_user(info);
+  info.number = sigchld;
+  info.sender = found.child->id().value;
+  const i32 signal = found.status & 0x7f;
+  switch (found.what) {
+    case What::ended:
+      info.code = signal == 0 ? child_exited : (found.status & 0x80) != 0 ? child_dumped : child_killed;
+      info.value = static_cast<u64>(signal == 0 ? found.status >> 8 & 0xff : signal);
+      break;
+    case What::stopped:
+      info.code = child_stopped;
+      info.value = static_cast<u64>(found.status >> 8);
+      break;
+    default:
+      info.code = child_continued;
+      info.value = sigcont;
+      break;
+  }
+  return for_user(info);
 }
 
 Result<i64> sys_waitid(Call& call) {
-  struct Information {  // siginfo_t for SIGCHLD
-    i32 number, error, code, padding;
-    i32 process;
-    u32 user;
-    i32 status;
-    u8 rest[128 - 28];
-  };
+  enum : i32 { any = 0, process = 1, group = 2 };
   const u32 options = static_cast<u32>(call.argument[3]);
   if ((options & ~(no_hang | no_wait | exited | untraced | continued_too | thread_options)) != 0) return Errno::einval;
   if ((options & (exited | untraced | continued_too)) == 0) return Errno::einval;
-  const VirtualAddress at = call.address(2);
-  if (at.value != 0) TRY(vm::prepare(call.space, call.thread.caller, at, sizeof(Information), vm::Access::write));
-  Selector selector;
-  selector.own_group = call.process.group.load(Order::relaxed);
-  selector.ends = (options & exited) != 0;
-  selector.stops = (options & untraced) != 0;
-  selector.continues = (options & continued_too) != 0;
+  i32 id = -1;
   switch (call.number(0)) {
-    case 0: selector.id = -1; break;
-    case 1:
+    case any: break;
+    case process:
       if (call.number(1) <= 0) return Errno::einval;
-      selector.id = call.number(1);
+      id = call.number(1);
       break;
-    case 2:
+    case group:
       if (call.number(1) < 0) return Errno::einval;
-      selector.id = -call.number(1);
+      id = call.number(1) == 0 ? 0 : -call.number(1);
       break;
     default: return Errno::einval;
   }
-  const Found found = TRY(find(call, selector, (options & no_hang) == 0));
-  Information information{};
-  if (found.what != What::nothing) {
-    const i32 signal = found.status & 0x7f;
-    information.number = sigchld;
-    information.process = found.child->id().value;
-    switch (found.what) {
-      case What::ended:
-        information.code = signal == 0 ? 1 : (found.status & 0x80) != 0 ? 3 : 2;
-        information.status = signal == 0 ? found.status >> 8 & 0xff : signal;
-        break;
-      case What::stopped:
-        information.code = 5;
-        information.status = found.status >> 8;
-        break;
-      default:
-        information.code = 6;
-        information.status = sigcont;
-        break;
-    }
-  }
-  if (at.value != 0) TRY(call.write(at, information));
-  if (found.what != What::nothing && (options & no_wait) == 0) consume(call, found);
-  return 0;
+  const VirtualAddress at = call.address(2);
+  const VirtualAddress usage_at = call.address(4);
+  TRY(prepare(call, at, sizeof(UserSignalInfo)));
+  TRY(prepare(call, usage_at, sizeof(ResourceUsage)));
+  Selector selector = selector_of(call, id, options);
+  selector.ends = (options & exited) != 0;
+  Found found = TRY(find(call, selector));
+  Result<void> told;
+  if (at.value != 0) told = call.write(at, information_of(found));
+  if (told) told = tell_usage(call, usage_at, found);
+  return outcome(call, found, told, 0);
 }
 
 constexpr Entry entries[] = {{61, "wait4", sys_wait4}, {247, "waitid", sys_waitid}};

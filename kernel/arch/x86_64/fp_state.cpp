@@ -18,6 +18,8 @@ constexpr size_t offset_components = 512;  // XSTATE_BV
 constexpr size_t offset_header_rest = 520; // XCOMP_BV and reserved: zero in the standard form
 constexpr size_t end_of_header = 576;
 
+constexpr u64 components_of_plain_image = 3;  // x87 and SSE
+constexpr u32 mark_magic = 0x46505853;        // FP_XSTATE_MAGIC1
 constexpr u16 initial_control_word = 0x37f;
 constexpr u32 initial_mxcsr = 0x1f80;
 constexpr u32 default_mxcsr_mask = 0xffbf;  // SDM vol. 1, 11.6.6: when the image says 0
@@ -87,19 +89,44 @@ void FpState::restore() {
   }
 }
 
-u8* FpState::image() {
-  mxcsr_mask_ = read_at<u32>(area_, offset_mxcsr_mask);  // as the last save left it; 0 before any
+bool FpState::frames_are_marked() {
+  return features().xsave;
+}
+
+const u8* FpState::frame_image() {
+  if (frames_are_marked()) {
+    const u32 size = static_cast<u32>(image_size());
+    write_at(area_, mark_offset,
+             Mark{mark_magic, static_cast<u32>(size + sizeof end_mark), features().xsave_components, size, {}});
+  }
   return area_;
 }
 
-Result<void> FpState::accept_image() {
+size_t FpState::marked_size(const Mark& mark) {
+  if (!frames_are_marked() || mark.magic != mark_magic || mark.image_size < end_of_header || mark.image_size > image_size() ||
+      mark.image_size > mark.whole_size) {
+    return 0;
+  }
+  return mark.image_size;
+}
+
+u8* FpState::empty_image() {
+  mxcsr_mask_ = read_at<u32>(area_, offset_mxcsr_mask);  // as the last save left it; 0 before any
+  memset(area_, 0, image_size());
+  return area_;
+}
+
+Result<void> FpState::accept_image(const Mark* mark) {
   const u32 mask = mxcsr_mask_ == 0 ? default_mxcsr_mask : mxcsr_mask_;
   // What the processor would refuse: set bits of MXCSR that it does not have, and a header that names components
   // which are off or a compacted form.
   bool good = (read_at<u32>(area_, offset_mxcsr) & ~mask) == 0;
-  if (features().xsave) {
-    good &= (read_at<u64>(area_, offset_components) & ~features().xsave_components) == 0;
+  if (features().xsave && mark == nullptr) write_at(area_, offset_components, components_of_plain_image);
+  if (features().xsave && mark != nullptr) {
+    const u64 components = read_at<u64>(area_, offset_components);
+    good &= (components & ~features().xsave_components) == 0;
     for (size_t at = offset_header_rest; at < end_of_header; ++at) good &= area_[at] == 0;
+    write_at(area_, offset_components, components & mark->components);
   }
   if (!good) {
     reset();

@@ -27,15 +27,32 @@ class FpState {
   [[nodiscard]] Exception vector_exception() const;  // SIMD (MXCSR)
   [[nodiscard]] Exception x87_exception() const;
 
-  // For signal frames (Linux layout): the saved registers as bytes, to be copied to and from the program. After new bytes
-  // have been put there, accept_image() must follow: it refuses (einval, initial state) what would fault in restore().
+  // ---- for signal frames, in Linux's layout: the saved registers, then a mark ------------------------------------------
+  // The mark in the image that says how long it is and what it holds; without it only its first 512 bytes count.
+  static constexpr size_t mark_offset = 464;
+  struct Mark {  // struct _fpx_sw_bytes
+    u32 magic, whole_size;
+    u64 components;
+    u32 image_size;
+    u32 padding[7];
+  };
+  static_assert(sizeof(Mark) == 48);
+  static constexpr u32 end_mark = 0x46505845;  // follows a marked image
+  [[nodiscard]] static bool frames_are_marked();
   [[nodiscard]] static size_t image_size();
-  [[nodiscard]] u8* image();
-  Result<void> accept_image();
+  // The saved registers as they go into a frame.
+  [[nodiscard]] const u8* frame_image();
+  // How many bytes of an image with this mark are to be taken, if the end mark is there too; 0: the mark is none.
+  [[nodiscard]] static size_t marked_size(const Mark& mark);
+  // Room for an image that comes from a program: its first bytes are to be put there, and accept_image() must follow. It refuses
+  // (einval, initial state) what would fault in restore(). `mark` null: an image of 512 bytes.
+  [[nodiscard]] u8* empty_image();
+  Result<void> accept_image(const Mark* mark);
+  static constexpr size_t plain_image_size = 512;
 
  private:
   u8* area_ = nullptr;
-  u32 mxcsr_mask_ = 0;  // what the processor said of MXCSR's bits when image() was last given out; 0: nothing
+  u32 mxcsr_mask_ = 0;  // what the processor said of MXCSR's bits when empty_image() was last given out; 0: nothing
 };
 
 }  // namespace corral::arch

@@ -25,17 +25,16 @@ struct SignalFrame {
   struct {             // ucontext_t
     u64 flags;
     u64 link;
-    u64 stack_base;
-    i32 stack_flags;
-    u32 padding;
-    u64 stack_size;
+    struct {  // stack_t
+      u64 base;
+      i32 flags;
+      u32 padding;
+      u64 size;
+    } stack;
     SignalContext context;
     u64 blocked;
   } user_context;
-  struct {  // siginfo_t, 128 bytes
-    i32 number, error, code, padding;
-    u64 fields[14];
-  } information;
+  u64 information[16];  // siginfo_t
 };
 static_assert(offsetof(SignalFrame, user_context) == 8);
 static_assert(offsetof(SignalFrame, information) == 8 + 40 + 256 + 8);

@@ -44,6 +44,14 @@ struct alignas(16) TrapFrame {
   void start_user(VirtualAddress entry, VirtualAddress stack);
   // Steps back so that the system-call instruction is executed again (its number is put back).
   void rewind_system_call();
+  // The same, but the program's next instruction is restart_syscall: the call goes on where it was.
+  static constexpr u64 restart_call_number = 219;
+  void rewind_to_restart_call() {
+    rewind_system_call();
+    rax = restart_call_number;
+  }
+  // restart_syscall has found out which call it stands for.
+  void become_system_call(u64 number) { error_code = number; }
 };
 static_assert(sizeof(TrapFrame) == 22 * 8 && offsetof(TrapFrame, rip) == 17 * 8);
 

@@ -1,0 +1,105 @@
+// Sending signals: kill and its relatives. Source: Linux kill(2), tgkill(2), rt_sigqueueinfo(2). As on Linux a receiver that does
+// not exist is told before a number that no signal has.
+#include "abi/linux/call.h"
+#include "task/process_table.h"
+
+namespace corral::abi {
+
+namespace {
+
+SignalInfo from_caller(const Call& call, int signal, i32 code) {
+  return {.number = signal, .code = code, .sender = call.process.id().value};
+}
+
+// Signal 0 only asks.
+template <class Receiver>
+Result<void> send_or_ask(Receiver& receiver, const SignalInfo& info) {
+  if (info.number == 0) return {};
+  return signals::send(receiver, info);
+}
+
+Result<i64> sys_kill(Call& call) {
+  const i32 target = call.number(0);
+  const int signal = call.number(1);
+  const SignalInfo info = from_caller(call, signal, code_user);
+  if (target > 0) {
+    const Ref<Process> process = processes::find({target});
+    if (!process) return Errno::esrch;
+    TRY(send_or_ask(*process, info));
+    return 0;
+  }
+  if (target == INT32_MIN) return Errno::esrch;
+  const i32 group = target == 0 ? call.process.group.load(Order::relaxed) : -target;
+  bool any = false;
+  Result<void> result;
+  processes::for_each([&](Process& process) {
+    const bool meant =
+        target == -1 ? process.id().value != 1 && &process != &call.process : process.group.load(Order::relaxed) == group;
+    if (meant) {
+      any = true;
+      result = send_or_ask(process, info);
+    }
+    return true;
+  });
+  if (!any) return Errno::esrch;
+  TRY(std::move(result));
+  return 0;
+}
+
+// `group` -1: any process's thread.
+Result<i64> send_to_thread(i32 group, i32 id, const SignalInfo& info) {
+  if (id <= 0 || group == 0) return Errno::einval;
+  const Ref<Thread> thread = processes::find_thread({id});
+  if (!thread || (group > 0 && thread->process().id().value != group)) return Errno::esrch;
+  TRY(send_or_ask(*thread, info));
+  return 0;
+}
+
+Result<i64> sys_tkill(Call& call) {
+  return send_to_thread(-1, call.number(0), from_caller(call, call.number(1), code_tkill));
+}
+
+Result<i64> sys_tgkill(Call& call) {
+  if (call.number(0) <= 0) return Errno::einval;
+  return send_to_thread(call.number(0), call.number(1), from_caller(call, call.number(2), code_tkill));
+}
+
+// Only to itself may a process say that the kernel, kill or tgkill sent it.
+Result<SignalInfo> queued(Call& call, VirtualAddress at, int signal, i32 receiver) {
+  const UserSignalInfo given = TRY(call.read<UserSignalInfo>(at));
+  if ((given.code >= 0 || given.code == code_tkill) && receiver != call.thread.id().value) return Errno::eperm;
+  SignalInfo info = from_user(given);
+  info.number = signal;
+  if (info.tells_address()) info.value = given.fields[0];
+  return info;
+}
+
+Result<i64> sys_rt_sigqueueinfo(Call& call) {
+  const SignalInfo info = TRY(queued(call, call.address(2), call.number(1), call.number(0)));
+  if (call.number(0) <= 0) return Errno::esrch;
+  const Ref<Process> process = processes::find({call.number(0)});
+  if (!process) return Errno::esrch;
+  TRY(send_or_ask(*process, info));
+  return 0;
+}
+
+Result<i64> sys_rt_tgsigqueueinfo(Call& call) {
+  const UserSignalInfo given = TRY(call.read<UserSignalInfo>(call.address(3)));
+  (void)given;  // an address that cannot be read is told first
+  if (call.number(0) <= 0 || call.number(1) <= 0) return Errno::einval;
+  const SignalInfo info = TRY(queued(call, call.address(3), call.number(2), call.number(1)));
+  return send_to_thread(call.number(0), call.number(1), info);
+}
+
+constexpr Entry entries[] = {
+    {62, "kill", sys_kill},      {129, "rt_sigqueueinfo", sys_rt_sigqueueinfo},     {200, "tkill", sys_tkill},
+    {234, "tgkill", sys_tgkill}, {297, "rt_tgsigqueueinfo", sys_rt_tgsigqueueinfo},
+};
+
+}  // namespace
+
+std::span<const Entry> send_calls() {
+  return entries;
+}
+
+}  // namespace corral::abi

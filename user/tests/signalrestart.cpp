@@ -1,0 +1,222 @@
+// Which calls go on after a signal: after a handler with and without SA_RESTART, and after a stop that no handler sees, where
+// a sleep keeps its deadline. Source: signal(7), "Interruption of system calls and library functions by signal handlers".
+
+#include "tests/signals.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <sys/select.h>
+
+using namespace signals;
+
+namespace {
+
+// The C library's starts again by itself.
+long wait_for(const sigset_t* set, siginfo_t* info, const timespec* time_out) {
+  return syscall(SYS_rt_sigtimedwait, set, info, time_out, 8);
+}
+
+constexpr long signal_after_us = 30000;
+unsigned word;
+constexpr int futex_wait_private = 128;
+
+long wait_at_word(const timespec* time_out) {
+  return syscall(SYS_futex, &word, futex_wait_private, 0, time_out, nullptr, 0);
+}
+
+// Runs `call` in a child that is sent `signals` while it waits, and answers the child's exit code.
+template <int Count, typename Call>
+int code_of(const int (&numbers)[Count], Call call) {
+  const pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) { _exit(call()); }
+  for (const int signal : numbers) {
+    check_sleep_us(signal_after_us);
+    CHECK_EQ(kill(child, signal), 0);
+  }
+  int status = 0;
+  CHECK_EQ(waitpid(child, &status, 0), child);
+  CHECK(WIFEXITED(status));
+  return WEXITSTATUS(status);
+}
+
+// A call and what ends it by itself after a while: 0 when it went on to that end, 4 for EINTR.
+struct Waiting {
+  const char* name;
+  int (*run)();
+  bool restarts;  // with SA_RESTART
+  bool goes_on;   // after a stop
+};
+
+int result_of(long result) {
+  return result >= 0 ? 0 : errno == ETIMEDOUT || errno == EAGAIN ? 0 : errno;
+}
+
+int read_late() {
+  int ends[2];
+  if (pipe(ends) != 0) { return 100; }
+  if (fork() == 0) {
+    check_sleep_us(200000);
+    _exit(static_cast<int>(write(ends[1], "x", 1)));
+  }
+  char byte = 0;
+  return result_of(read(ends[0], &byte, 1));
+}
+
+int wait_late() {
+  const pid_t child = fork();
+  if (child == 0) {
+    check_sleep_us(200000);
+    _exit(0);
+  }
+  return result_of(waitpid(child, nullptr, 0));
+}
+
+int futex_without_end() {
+  if (fork() == 0) {
+    check_sleep_us(200000);
+    kill(getppid(), SIGKILL);  // nothing else would end it
+    _exit(0);
+  }
+  return result_of(wait_at_word(nullptr));
+}
+
+int sigwait_late() {
+  const sigset_t set = only(SIGUSR2);
+  const timespec time = {0, 200000000};
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+  return result_of(wait_for(&set, nullptr, &time));
+}
+
+const Waiting calls[] = {
+    {"read", read_late, true, true},
+    {"wait4", wait_late, true, true},
+    {"nanosleep",
+     [] {
+       const timespec time = {0, 200000000};
+       return result_of(nanosleep(&time, nullptr));
+     },
+     false, true},
+    {"clock_nanosleep, absolute",
+     [] {
+       timespec time{};
+       clock_gettime(CLOCK_MONOTONIC, &time);
+       time.tv_nsec += 200000000;
+       if (time.tv_nsec >= 1000000000) {
+         time.tv_nsec -= 1000000000;
+         ++time.tv_sec;
+       }
+       return clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nullptr);
+     },
+     false, true},
+    {"poll", [] { return result_of(poll(nullptr, 0, 200)); }, false, true},
+    {"select",
+     [] {
+       timeval time = {0, 200000};
+       return result_of(select(0, nullptr, nullptr, nullptr, &time));
+     },
+     false, true},
+    {"futex with a time-out",
+     [] {
+       const timespec time = {0, 200000000};
+       return result_of(wait_at_word(&time));
+     },
+     false, true},
+    {"sigtimedwait", sigwait_late, false, false},
+};
+
+void test_handlers() {
+  for (const Waiting& call : calls) {
+    on(SIGUSR1, count_signal);
+    const int plain = code_of({SIGUSR1}, call.run);
+    if (plain != EINTR) { fprintf(stderr, "%s\n", call.name); }
+    CHECK_EQ(plain, EINTR);
+    on(SIGUSR1, count_signal, SA_RESTART);
+    const int restarted = code_of({SIGUSR1}, call.run);
+    if (restarted != (call.restarts ? 0 : EINTR)) { fprintf(stderr, "%s\n", call.name); }
+    CHECK_EQ(restarted, call.restarts ? 0 : EINTR);
+  }
+  on(SIGUSR1, SIG_DFL);
+}
+
+void test_stops() {
+  for (const Waiting& call : calls) {
+    const int64_t start = check_now_ns();
+    const int code = code_of({SIGSTOP, SIGCONT}, call.run);
+    if (code != (call.goes_on ? 0 : EINTR)) { fprintf(stderr, "%s\n", call.name); }
+    CHECK_EQ(code, call.goes_on ? 0 : EINTR);
+    if (call.goes_on) { CHECK(check_now_ns() - start >= 180000000); }
+  }
+}
+
+// A handler that runs after the stop ends what does not restart; one without SA_RESTART ends everything.
+void test_stop_then_handler() {
+  on(SIGCONT, count_signal);
+  for (const Waiting& call : calls) { CHECK_EQ(code_of({SIGSTOP, SIGCONT}, call.run), EINTR); }
+  on(SIGCONT, count_signal, SA_RESTART);
+  for (const Waiting& call : calls) { CHECK_EQ(code_of({SIGSTOP, SIGCONT}, call.run), call.restarts ? 0 : EINTR); }
+  on(SIGCONT, SIG_DFL);
+}
+
+// Over several stops the time does not start anew.
+void test_deadline_is_kept() {
+  const int64_t start = check_now_ns();
+  CHECK_EQ(code_of({SIGSTOP, SIGCONT, SIGSTOP, SIGCONT, SIGSTOP, SIGCONT},
+                   [] {
+                     const timespec time = {0, 400000000};
+                     const int64_t begin = check_now_ns();
+                     if (nanosleep(&time, nullptr) != 0) { return 1; }
+                     const int64_t slept = check_now_ns() - begin;
+                     return slept >= 400000000 && slept < 4000000000 ? 0 : 2;
+                   }),
+           0);
+  CHECK(check_now_ns() - start >= 400000000);
+}
+
+// A relative sleep that a handler ends says what is left.
+void test_time_left() {
+  on(SIGUSR1, count_signal);
+  CHECK_EQ(code_of({SIGUSR1},
+                   [] {
+                     const timespec time = {20, 0};
+                     timespec left{};
+                     if (nanosleep(&time, &left) == 0 || errno != EINTR) { return 1; }
+                     return left.tv_sec < 20 && left.tv_sec > 5 ? 0 : 2;
+                   }),
+           0);
+  on(SIGUSR1, SIG_DFL);
+}
+
+// restart_syscall means nothing when no call was stopped.
+void test_restart_call() {
+  CHECK_ERRNO(syscall(SYS_restart_syscall), EINTR);
+}
+
+// A wait without an end goes on after a handler with SA_RESTART: the child is ended by force.
+void test_endless_futex() {
+  on(SIGUSR1, count_signal, SA_RESTART);
+  const pid_t child = fork();
+  if (child == 0) { _exit(futex_without_end()); }
+  check_sleep_us(signal_after_us);
+  CHECK_EQ(kill(child, SIGUSR1), 0);
+  int status = 0;
+  CHECK_EQ(waitpid(child, &status, 0), child);
+  CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+  on(SIGUSR1, count_signal);
+  CHECK_EQ(code_of({SIGUSR1}, [] { return result_of(wait_at_word(nullptr)); }), EINTR);
+  on(SIGUSR1, SIG_DFL);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  check_begin("signalrestart", argc, argv);
+  test_restart_call();
+  test_handlers();
+  test_stops();
+  test_stop_then_handler();
+  test_deadline_is_kept();
+  test_time_left();
+  test_endless_futex();
+  return check_done();
+}
