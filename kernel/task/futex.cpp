@@ -65,6 +65,13 @@ void take_out(Operation& waiter) {
   waiter.bucket.store(nullptr, Order::relaxed);
 }
 
+// Taken out, and not by a waker. The thread may be gone after this.
+void end_cancelled(Operation& waiter) {
+  const WakeReason reason = waiter.cancel_reason;
+  waiter.cancel_pending.store(false, Order::release);
+  waiter.thread.wake(reason);
+}
+
 u32 wake_matching(Bucket& bucket, const Key& key, u32 bits, u32 count) {
   u32 woken = 0;
   bucket.waiters.for_each([&](Operation& waiter) {
@@ -84,6 +91,12 @@ void execute_wake(SectionRequest& request) {
 
 void execute_arrival(SectionRequest& request) {
   Operation& waiter = container_of(request, &Operation::move_request);
+  if (waiter.cancel_waits) {
+    waiter.cancel_waits = false;
+    waiter.bucket.store(nullptr, Order::relaxed);
+    end_cancelled(waiter);
+    return;
+  }
   waiter.bucket.load(Order::relaxed)->waiters.push_back(waiter);
 }
 
@@ -101,8 +114,9 @@ void execute_requeue(SectionRequest& request) {
       waiter->key = operation.target;
       ++operation.moved;
       if (&from != &to) {
-        take_out(*waiter);
-        waiter->bucket.store(&to, Order::relaxed);
+        // Never null: a cancel elsewhere that reads it would take the thread for woken. Released: the link is free by then.
+        IntrusiveList<Operation, &Operation::link>::remove(*waiter);
+        waiter->bucket.store(&to, Order::release);
         waiter->move_request.execute = execute_arrival;
         (void)to.section.submit(waiter->move_request);
       }
@@ -114,21 +128,22 @@ void execute_requeue(SectionRequest& request) {
 
 void execute_cancel(SectionRequest& request) {
   Operation& waiter = container_of(request, &Operation::cancel_request);
-  Bucket* const at = waiter.bucket.load(Order::relaxed);
-  if (at != nullptr && at != waiter.cancel_at) {
-    // It was moved; the move was submitted there before this.
-    waiter.cancel_at = at;
-    (void)waiter.cancel_at->section.submit(waiter.cancel_request);
-    return;
-  }
+  Bucket* const at = waiter.bucket.load(Order::acquire);
   if (at == nullptr) {  // woken already
     waiter.cancel_pending.store(false, Order::release);
     return;
   }
+  if (at != waiter.cancel_at) {  // it was moved
+    waiter.cancel_at = at;
+    (void)at->section.submit(waiter.cancel_request);
+    return;
+  }
+  if (!waiter.link.linked()) {  // it is on its way to here, and this has overtaken it
+    waiter.cancel_waits = true;
+    return;
+  }
   take_out(waiter);
-  const WakeReason reason = waiter.cancel_reason;
-  waiter.cancel_pending.store(false, Order::release);
-  waiter.thread.wake(reason);
+  end_cancelled(waiter);
 }
 
 class Place final : public Thread::WaitPlace {

@@ -43,7 +43,8 @@ struct Operation {
   // ---- while waiting: changed only inside the section of `bucket` ------------------------------------------------------
   ListLink link;
   // Where the thread waits or is being moved to; null: nowhere. Atomic because a cancel in the section that the thread has
-  // left reads it while the section that it is in may change it; any value read leads to the right place.
+  // left reads it while the section that it is in may change it; any value read leads to the right place. On the way, `link`
+  // is in no list yet.
   Atomic<Bucket*> bucket{nullptr};
   SectionRequest move_request;
 
@@ -51,6 +52,7 @@ struct Operation {
   SectionRequest cancel_request;
   WakeReason cancel_reason{};
   Bucket* cancel_at = nullptr;
+  bool cancel_waits = false;           // in the section of `bucket`, for the thread to arrive there
   Atomic<bool> cancel_pending{false};  // the cancel_request is in use
 };
 
