@@ -1,4 +1,4 @@
-"""Builds the three CMake projects, with progress and with errors that help.
+"""Builds the CMake projects, with progress and with errors that help.
 
 Compiler output is shown only when something fails or with `verbose`; the whole
 log stays in the build directory.
@@ -29,9 +29,12 @@ class Project:
     source: Path
     build: Path
     targets: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()  # for CMake
 
 
 KERNEL = Project("kernel", paths.KERNEL_SOURCE, paths.KERNEL_BUILD, ("corral.elf",))
+CHECKED_KERNEL = Project("kernel that checks itself", paths.KERNEL_SOURCE, paths.CHECKED_KERNEL_BUILD, ("corral.elf",),
+                         ("-DCORRAL_UBSAN=ON",))
 USER = Project("programs", paths.USER_SOURCE, paths.USER_BUILD, ("initramfs",))
 HOST_TESTS = Project("host tests", paths.HOST_TESTS_SOURCE, paths.HOST_TESTS_BUILD)
 
@@ -58,7 +61,8 @@ def build(project: Project, *, verbose: bool = False) -> None:
             if not (project.build / "build.ninja").is_file():
                 progress.step("configuring")
                 _step(
-                    ["cmake", "-G", "Ninja", "-S", str(project.source), "-B", str(project.build)],
+                    ["cmake", "-G", "Ninja", "-S", str(project.source), "-B", str(project.build),
+                     *project.settings],
                     project, progress, log, verbose,
                 )
             worked = _step(

@@ -203,6 +203,7 @@ def corral(
     options: str = "",
     memory_mib: int = 512,
     seed: int | None = None,
+    kernel: Path = paths.KERNEL_ELF,
     initramfs: Path | None = paths.INITRAMFS,
     image: Path | None = None,
     files: dict[str, bytes] | None = None,
@@ -223,7 +224,7 @@ def corral(
     if files:
         assert initramfs is not None
         initramfs = payload.initramfs(files, paths.BUILD / "guest", initramfs)
-    boot = Boot(paths.KERNEL_ELF, initramfs, command_line.compose([options], program))
+    boot = Boot(kernel, initramfs, command_line.compose([options], program))
     return Guest(machine, boot, patience=patience, gdb=gdb or paused)
 
 

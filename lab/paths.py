@@ -10,6 +10,8 @@ BUILD = ROOT / "build"
 KERNEL_SOURCE = ROOT / "kernel"
 KERNEL_BUILD = BUILD / "kernel"
 KERNEL_ELF = KERNEL_BUILD / "corral.elf"
+CHECKED_KERNEL_BUILD = BUILD / "kernel-ubsan"
+CHECKED_KERNEL_ELF = CHECKED_KERNEL_BUILD / "corral.elf"
 
 USER_SOURCE = ROOT / "user"
 USER_BUILD = BUILD / "user"

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from lab import build, packages, paths
 from lab.options import Parser, choose
 from lab.problem import WRONG_USE, Problem
-from lab.testing import host_tests, kernel_tests, model_tests, python_tests
+from lab.testing import checked_kernel, host_tests, kernel_tests, model_tests, python_tests
 from lab.testing.selection import Selection
 from lab.testing.tally import Tally
 
@@ -36,6 +36,7 @@ def _suites(verbose: bool, selection: Selection, tally: Tally) -> dict[str, Call
     def kernel() -> None:
         build.build_system(verbose=verbose)
         kernel_tests.run(selection, tally)
+        checked_kernel.run(selection, tally, verbose=verbose)
 
     return {
         "lab": lambda: python_tests.run("lab", paths.LAB_TESTS, selection, tally),

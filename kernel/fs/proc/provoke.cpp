@@ -48,6 +48,12 @@ void take_locks_in_the_wrong_order() {
   LockGuard second{outer};
 }
 
+// Noticed only by a kernel that checks itself for undefined behaviour (CORRAL_UBSAN); elsewhere it goes on.
+void add_past_the_largest() {
+  volatile i32 value = INT32_MAX;
+  value = value + 1;
+}
+
 struct Provocation {
   std::string_view name;
   void (*act)();
@@ -61,6 +67,7 @@ constexpr Provocation provocations[] = {
     {"execute-data", execute_data},
     {"read-user", read_user},
     {"lock-order", take_locks_in_the_wrong_order},
+    {"overflow", add_past_the_largest},
 };
 constexpr std::string_view fail_allocation = "fail-allocation ";
 
