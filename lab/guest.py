@@ -206,13 +206,16 @@ def corral(
     kernel: Path = paths.KERNEL_ELF,
     initramfs: Path | None = paths.INITRAMFS,
     image: Path | None = None,
+    uefi: bool = False,
+    stick: bool = False,
     files: dict[str, bytes] | None = None,
     patience: float = PATIENCE_SECONDS,
     gdb: bool = False,
     paused: bool = False,
     max_cores: int | None = None,
 ) -> Guest:
-    """Boots the Corral that was built. `files` go to /host, `image` boots by BIOS.
+    """Boots the Corral that was built. `files` go to /host, `image` boots by BIOS, or by
+    UEFI; `stick`: as a disk instead of a disc.
 
     `paused` waits before the first instruction for a `GdbStub` at `gdb_socket`.
     """
@@ -220,7 +223,7 @@ def corral(
     if seed is not None:
         options = f"{options} interleave.seed={seed}".strip()
     if image is not None:
-        return Guest(machine, Boot(iso=image), patience=patience, gdb=gdb or paused)
+        return Guest(machine, Boot(iso=image, uefi=uefi, stick=stick), patience=patience, gdb=gdb or paused)
     if files:
         assert initramfs is not None
         initramfs = payload.initramfs(files, paths.BUILD / "guest", initramfs)

@@ -1,9 +1,11 @@
-"""Hybrid images: BIOS boot from a disc or from a USB stick, by GRUB.
+"""Hybrid images: boot by BIOS or by UEFI, from a disc or from a USB stick, by GRUB.
 
 Reproducible byte for byte, because Bochs repeats a run only from an identical
 image: grub-mkimage and xorriso are called directly with one fixed time (grub-
 mkrescue stamps the present). The boot sector `boot_hybrid.img` makes the same
-file start from a disk, as grub-mkrescue does it.
+file start from a disk, as grub-mkrescue does it. UEFI wants a FAT file system
+with EFI/BOOT/BOOTX64.EFI in it: for a disc one that El Torito names, for a disk
+a partition; both are the same bytes, appended to the image.
 """
 
 from __future__ import annotations
@@ -20,11 +22,15 @@ from lab.problem import Problem
 
 EPOCH = 1704067200  # 2024-01-01: the date that deterministic machines start at
 GRUB = Path("/usr/lib/grub/i386-pc")
+GRUB_UEFI = Path("/usr/lib/grub/x86_64-efi")
 LABEL = "CORRAL"
+FAT_KIB = 2880
 MODULES = (
-    "biosdisk", "iso9660", "part_msdos", "normal", "configfile", "echo", "test",
+    "iso9660", "part_msdos", "normal", "configfile", "echo", "test",
     "search", "search_label", "serial", "terminal", "multiboot2", "linux", "boot",
 )
+BIOS_MODULES = ("biosdisk", *MODULES)
+UEFI_MODULES = ("efi_gop", *MODULES)
 SYSTEM_AREA_BYTES = 32768
 
 
@@ -54,8 +60,9 @@ def grub_cfg(entry: Entry, *, quiet: bool) -> str:
 
 def make(entry: Entry, image: Path, *, quiet: bool = False) -> Path:
     """Writes the image and returns its path."""
-    if not GRUB.is_dir():
-        raise Problem(f"{GRUB} is missing", "./corral setup, or apt-get install grub-pc-bin")
+    for grub, package in ((GRUB, "grub-pc-bin"), (GRUB_UEFI, "grub-efi-amd64-bin")):
+        if not grub.is_dir():
+            raise Problem(f"{grub} is missing", f"./corral setup, or apt-get install {package}")
     image.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="corral-iso-") as name:
         work = Path(name)
@@ -66,13 +73,16 @@ def make(entry: Entry, image: Path, *, quiet: bool = False) -> Path:
             shutil.copyfile(entry.initramfs, tree / "boot" / "initramfs.cpio")
         (tree / "boot" / "grub" / "grub.cfg").write_text(grub_cfg(entry, quiet=quiet), encoding="utf-8")
         _loader(work, tree / "boot" / "grub" / "eltorito.img")
+        fat = _uefi_file_system(work)
         _settle(tree)
         fresh = work / "image.iso"
         _run([
             "xorriso", "-as", "mkisofs", "-quiet", "-r", "-V", LABEL,
             "-b", "boot/grub/eltorito.img", "-no-emul-boot", "-boot-load-size", "4",
             "-boot-info-table", "--grub2-boot-info",
-            "--grub2-mbr", str(GRUB / "boot_hybrid.img"), "--protective-msdos-label",
+            "--grub2-mbr", str(GRUB / "boot_hybrid.img"),
+            "-append_partition", "2", "0xef", str(fat),
+            "-eltorito-alt-boot", "-e", "--interval:appended_partition_2:all::", "-no-emul-boot",
             "-o", str(fresh), str(tree),
         ])  # fmt: skip
         shutil.move(fresh, image)
@@ -81,12 +91,32 @@ def make(entry: Entry, image: Path, *, quiet: bool = False) -> Path:
 
 def _loader(work: Path, target: Path) -> None:
     """GRUB with its modules inside; an early script finds the image by its label."""
+    early = _early_script(work)
+    core = work / "core.img"
+    _run(["grub-mkimage", "-O", "i386-pc", "-c", str(early), "-p", "/boot/grub", "-o", str(core), *BIOS_MODULES])
+    target.write_bytes((GRUB / "cdboot.img").read_bytes() + core.read_bytes())
+
+
+def _early_script(work: Path) -> Path:
     early = work / "early.cfg"
     early.write_text(f"search --no-floppy --label --set=root {LABEL}\nset prefix=($root)/boot/grub\n",
                      encoding="ascii")
-    core = work / "core.img"
-    _run(["grub-mkimage", "-O", "i386-pc", "-c", str(early), "-p", "/boot/grub", "-o", str(core), *MODULES])
-    target.write_bytes((GRUB / "cdboot.img").read_bytes() + core.read_bytes())
+    return early
+
+
+def _uefi_file_system(work: Path) -> Path:
+    """A FAT file system with the loader where UEFI looks on removable media (UEFI 2.10, 3.5.1.1)."""
+    loader = work / "BOOTX64.EFI"
+    _run(["grub-mkimage", "-O", "x86_64-efi", "-c", str(_early_script(work)), "-p", "/boot/grub", "-o", str(loader),
+          *UEFI_MODULES])
+    os.utime(loader, (EPOCH, EPOCH))
+    fat = work / "efi.img"
+    with open(fat, "wb") as file:
+        file.truncate(FAT_KIB * 1024)
+    _run(["mformat", "-i", str(fat), "-f", str(FAT_KIB), "-N", "434f5252", "-v", LABEL, "::"])
+    _run(["mmd", "-i", str(fat), "::/EFI", "::/EFI/BOOT"])
+    _run(["mcopy", "-m", "-i", str(fat), str(loader), "::/EFI/BOOT/BOOTX64.EFI"])
+    return fat
 
 
 def _settle(tree: Path) -> None:

@@ -30,12 +30,17 @@ class Machine:
 
 @dataclass(frozen=True)
 class Boot:
-    """Kernel, initramfs and command line; `iso` instead boots that image by its firmware."""
+    """Kernel, initramfs and command line; `iso` instead boots that image by the firmware: BIOS, or with `uefi` UEFI.
+
+    `stick` shows the image as a disk (a USB stick's copy), not as a disc.
+    """
 
     kernel: Path | None = None
     initramfs: Path | None = None
     command_line: str = ""
     iso: Path | None = None
+    uefi: bool = False
+    stick: bool = False
 
 
 def memory_mib(text: str) -> int:

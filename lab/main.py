@@ -46,7 +46,8 @@ def _declare_run(parser: Parser) -> None:
     parser.add_argument("--emulator", default="qemu", metavar="NAME", help="qemu (default) or bochs")
     parser.add_argument("--seed", type=seed, metavar="N", help="deterministic: the same N, the same run")
     parser.add_argument("--gdb", action="store_true", help="wait for a debugger before the first instruction")
-    parser.add_argument("--iso", action="store_true", help="boot an image by its BIOS and GRUB")
+    parser.add_argument("--iso", action="store_true", help="boot an image by BIOS and GRUB")
+    parser.add_argument("--uefi", action="store_true", help="boot an image by UEFI and GRUB")
 
 
 def _machine(values: Namespace, **more: object) -> Machine:
@@ -61,12 +62,16 @@ def _run(values: Namespace, program: list[str]) -> int:
         raise Problem("--seed and --gdb work with QEMU (Bochs always repeats)", "leave out --emulator bochs", WRONG_USE)
     payload.resolve(program)  # a wrong program is said before anything is built
     uses = ["build", values.emulator]
-    if values.iso or values.emulator == "bochs":
+    if values.uefi and (values.emulator == "bochs" or values.iso):
+        raise Problem("--uefi works with QEMU, and without --iso", "leave out one of them", WRONG_USE)
+    if values.iso or values.uefi or values.emulator == "bochs":
         uses.append("image")
+    if values.uefi:
+        uses.append("uefi")
     packages.ensure(uses, yes=values.yes)
     build.build_system(verbose=values.verbose)
     return runner.run(
-        runner.Request(machine, values.emulator, values.append, tuple(program), values.timeout, values.iso)
+        runner.Request(machine, values.emulator, values.append, tuple(program), values.timeout, values.iso, values.uefi)
     )
 
 

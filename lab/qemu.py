@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab.machine import Boot, Machine
+from lab.problem import Problem
 
 PROGRAM = "qemu-system-x86_64"
+OVMF = Path("/usr/share/OVMF")
 GDB_PORT = 1234
 # QEMU counts every repetition of a string instruction. Without ERMS kernels copy eight bytes with each, which is the
 # fairer count: with it Linux would be charged 4,096 instructions for clearing a page.
@@ -75,6 +77,17 @@ def _escaped(path: Path) -> str:
     return str(path).replace(",", ",,")
 
 
+def uefi_firmware() -> list[str]:
+    """OVMF's code and an empty store of its variables; what it writes there is forgotten."""
+    code, variables = (OVMF / name for name in ("OVMF_CODE_4M.fd", "OVMF_VARS_4M.fd"))
+    if not code.is_file():
+        raise Problem(f"{code} is missing", "./corral setup uefi, or apt-get install ovmf")
+    return [
+        "-drive", f"if=pflash,format=raw,unit=0,readonly=on,file={code}",
+        "-drive", f"if=pflash,format=raw,unit=1,snapshot=on,file={variables}",
+    ]
+
+
 def command(machine: Machine, boot: Boot, wiring: Wiring, *, kvm: bool = False) -> list[str]:
     line = [
         PROGRAM, "-nodefaults", "-machine", "q35",
@@ -88,7 +101,11 @@ def command(machine: Machine, boot: Boot, wiring: Wiring, *, kvm: bool = False) 
     ]
     if not wiring.serial.startswith("mon:"):
         line += ["-monitor", "none"]
-    if boot.iso is not None:
+    if boot.uefi:
+        line += uefi_firmware()
+    if boot.iso is not None and boot.stick:
+        line += ["-drive", f"if=ide,format=raw,snapshot=on,file={_escaped(boot.iso)}"]
+    elif boot.iso is not None:
         line += ["-cdrom", str(boot.iso), "-boot", "d"]
     if boot.kernel is not None:
         line += ["-kernel", str(boot.kernel), "-append", boot.command_line]

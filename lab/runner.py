@@ -30,6 +30,7 @@ class Request:
     program: tuple[str, ...]
     timeout: float | None
     by_image: bool
+    by_uefi: bool = False
 
 
 def kernel_line(request: Request, argv: list[str]) -> str:
@@ -48,9 +49,10 @@ def run(request: Request) -> int:
         work = Path(name)
         initramfs = payload.initramfs(files, work)
         boot = Boot(paths.KERNEL_ELF, initramfs, line)
-        if request.by_image or request.emulator == "bochs":
+        if request.by_image or request.by_uefi or request.emulator == "bochs":
             entry = iso.Entry("multiboot2", paths.KERNEL_ELF, initramfs, line)
-            boot = Boot(iso=iso.make(entry, work / "corral.iso", quiet=bool(argv) or request.emulator == "bochs"))
+            boot = Boot(iso=iso.make(entry, work / "corral.iso", quiet=bool(argv) or request.emulator == "bochs"),
+                        uefi=request.by_uefi)
         if sys.stdin.isatty() and not argv:
             print("Ctrl-A X leaves.", file=sys.stderr)
         with terminal.restored():

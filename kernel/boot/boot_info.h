@@ -17,6 +17,19 @@ struct MemoryRange {
   bool tables = false;  // not usable, but holds firmware's tables (ACPI): reached through the direct map
 };
 
+// A picture in memory that the firmware shows (UEFI): `height` lines of `pitch` bytes, of `width` pixels each of 32 bits.
+struct FramebufferInfo {
+  PhysicalAddress base = {};
+  u32 pitch = 0;
+  u32 width = 0;                          // 0: there is none
+  u32 height = 0;
+  u8 red_shift = 0;                       // where a colour's eight bits stand in a pixel
+  u8 green_shift = 0;
+  u8 blue_shift = 0;
+
+  [[nodiscard]] bool present() const { return width != 0; }
+};
+
 struct BootInfo {
   static constexpr u32 max_ranges = 64;
   static constexpr u32 max_command_line = 2048;
@@ -28,6 +41,7 @@ struct BootInfo {
   PhysicalAddress initramfs = {};
   u64 initramfs_size = 0;                 // 0: none was given
   PhysicalAddress rsdp = {};              // 0: search for it
+  FramebufferInfo framebuffer = {};
   PhysicalAddress kernel_start = {};
   PhysicalAddress kernel_end = {};
   // Parts of usable memory that are taken: the kernel image, the initramfs, the first page tables.

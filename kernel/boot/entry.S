@@ -28,6 +28,10 @@ multiboot2_header:
   .long 12
   .long 2
   .balign 8
+  .short 5, 1                               // framebuffer, optional: UEFI has no text mode; any size, 32 bits a pixel
+  .long 20
+  .long 0, 0, 32
+  .balign 8
   .short 6, 0                               // modules on page boundaries
   .long 8
   .balign 8

@@ -127,7 +127,7 @@ void core_main(Core& core) {
 }
 
 void kernel_main(BootInfo& info) {
-  platform::early_consoles();
+  platform::early_consoles(info);
   read_options(info);
   log::notice("Corral, started by {}", info.loader);
   start_memory(info);

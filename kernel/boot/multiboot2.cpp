@@ -28,12 +28,25 @@ struct MapEntry {
   u32 type;
   u32 reserved;
 };
+struct [[gnu::packed]] FramebufferTag {
+  Tag tag;
+  u64 address;
+  u32 pitch;
+  u32 width;
+  u32 height;
+  u8 bits_per_pixel;
+  u8 kind;
+  u16 reserved;
+  u8 red_position, red_size, green_position, green_size, blue_position, blue_size;  // kind 1 only
+};
+static_assert(sizeof(FramebufferTag) == 38);
 static_assert(sizeof(Tag) == 8 && sizeof(ModuleTag) == 16 && sizeof(MapTag) == 16 && sizeof(MapEntry) == 24);
 
 constexpr u32 tag_end = 0;
 constexpr u32 tag_command_line = 1;
 constexpr u32 tag_module = 3;
 constexpr u32 tag_memory_map = 6;
+constexpr u32 tag_framebuffer = 8;
 constexpr u32 tag_old_rsdp = 14;
 constexpr u32 tag_new_rsdp = 15;
 
@@ -48,6 +61,22 @@ void take_rsdp(BootInfo& info, const u8* body, u32 size) {
   memset(rsdp_copy, 0, rsdp_bytes);
   memcpy(rsdp_copy, body, size);
   info.rsdp = {reinterpret_cast<u64>(rsdp_copy) - arch::kernel_image_base};
+}
+
+// Only direct colours of 32 bits, eight for each of the three: what UEFI's graphics output gives. Others are left alone: a text
+// mode (kind 2) needs nothing, and the serial line stays in any case.
+void take_framebuffer(BootInfo& info, const u8* at, u32 size) {
+  constexpr u8 direct_colours = 1;
+  constexpr u32 most_pixels = 16384;  // a side
+  if (size < sizeof(FramebufferTag)) return;
+  FramebufferTag f;
+  memcpy(&f, at, sizeof f);
+  if (f.kind != direct_colours || f.bits_per_pixel != 32) return;
+  if (f.red_size != 8 || f.green_size != 8 || f.blue_size != 8) return;
+  if (f.red_position > 24 || f.green_position > 24 || f.blue_position > 24) return;
+  if (f.width == 0 || f.width > most_pixels || f.height == 0 || f.height > most_pixels) return;
+  if (f.pitch % 4 != 0 || f.pitch / 4 < f.width || f.pitch / 4 > most_pixels || f.address == 0) return;
+  info.framebuffer = {{f.address}, f.pitch, f.width, f.height, f.red_position, f.green_position, f.blue_position};
 }
 
 std::string_view take_memory_map(BootInfo& info, const u8* at, u32 size) {
@@ -99,6 +128,7 @@ std::string_view read_multiboot2(u64 address, BootInfo& info) {
         have_map = true;
         break;
       }
+      case tag_framebuffer: take_framebuffer(info, at, tag.size); break;
       case tag_old_rsdp:
         if (!have_new_rsdp) take_rsdp(info, reinterpret_cast<const u8*>(text), body);
         break;

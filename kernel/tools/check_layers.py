@@ -24,6 +24,8 @@ HEIGHT = {
     "sched": 7, "vm": 7, "task": 8, "fs": 9, "ipc": 9, "platform": 10, "abi": 10, "boot": 10,
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+# Made by the build, beside no source: data only.
+GENERATED = "generated/"
 # What the loader told: plain data without functions, handed down to those who set memory up.
 GROUND_HEADERS = {"boot/boot_info.h"}
 # Parts of sched/ that the host builds, too: no kernel below them but lib/. The rest of sched/ is the engine.
@@ -92,6 +94,8 @@ def main() -> int:
                 continue
             text = file.read_text(encoding="utf-8")
             for match in INCLUDE.finditer(text):
+                if match[1].startswith(GENERATED):
+                    continue
                 imported = tree.resolve(match[1], file)
                 line = text.count("\n", 0, match.start(1)) + 1
                 place = f"{file.relative_to(tree.root)}:{line}"

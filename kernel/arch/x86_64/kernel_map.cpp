@@ -61,9 +61,7 @@ void audit_table(const u64* table, u32 level, u64 rights, KernelMapAudit& audit)
   }
 }
 
-}  // namespace
-
-Result<volatile u8*> map_device(PhysicalAddress address, u64 size) {
+Result<volatile u8*> map_window(PhysicalAddress address, u64 size, Rights rights) {
   u64 first = round_down(address.value, page_size);
   u64 last = round_up(address.value + size, page_size);
   if (size == 0 || last <= first || last > entry_address) return Errno::einval;
@@ -71,11 +69,21 @@ Result<volatile u8*> map_device(PhysicalAddress address, u64 size) {
   u64 window = next_device;
   if (last - first > devices_end - window) return Errno::enomem;
   for (u64 offset = 0; offset < last - first; offset += page_size) {
-    TRY(map_kernel_page(window + offset, {first + offset}, {.write = true, .device = true}));
+    TRY(map_kernel_page(window + offset, {first + offset}, rights));
   }
   // A window that failed half-way is filled again, with the same addresses' entries replaced before anyone used them.
   next_device = window + (last - first);
   return reinterpret_cast<volatile u8*>(window + (address.value - first));
+}
+
+}  // namespace
+
+Result<volatile u8*> map_device(PhysicalAddress address, u64 size) {
+  return map_window(address, size, {.write = true, .device = true});
+}
+
+Result<volatile u8*> map_framebuffer(PhysicalAddress address, u64 size) {
+  return map_window(address, size, {.write = true, .picture = true});
 }
 
 Result<VirtualAddress> map_kernel_stack(u32 pages) {

@@ -62,6 +62,7 @@ u64 leaf_bits(const Rights& rights) {
   if (rights.write) bits |= entry_write | entry_dirty;
   if (rights.user) bits |= entry_user;
   if (rights.device) bits |= entry_uncached;
+  if (rights.picture) bits |= features().pat ? entry_write_combining : entry_uncached;
   if (!rights.execute && features().nx) bits |= entry_no_execute;
   return bits;
 }
@@ -70,7 +71,8 @@ Rights rights_of(u64 leaf) {
   return {.write = (leaf & entry_write) != 0,
           .execute = (leaf & entry_no_execute) == 0,
           .user = (leaf & entry_user) != 0,
-          .device = (leaf & entry_uncached) != 0};
+          .device = (leaf & entry_uncached) == entry_uncached,
+          .picture = (leaf & entry_uncached) == entry_write_combining};
 }
 
 u64* leaf_place(PhysicalAddress root, u64 address) {

@@ -11,6 +11,7 @@ inline constexpr u64 entry_present = 1 << 0;
 inline constexpr u64 entry_write = 1 << 1;
 inline constexpr u64 entry_user = 1 << 2;
 inline constexpr u64 entry_uncached = (1 << 4) | (1 << 3);  // PCD and PWT: UC whatever the PAT says at reset
+inline constexpr u64 entry_write_combining = 1 << 3;  // PWT alone: entry 1 of the PAT as set_memory_types() writes it
 inline constexpr u64 entry_accessed = 1 << 5;
 inline constexpr u64 entry_dirty = 1 << 6;
 inline constexpr u64 entry_large = 1 << 7;

@@ -32,6 +32,9 @@ constexpr u32 msr_cstar = 0xc000'0083;
 constexpr u32 msr_flag_mask = 0xc000'0084;
 constexpr u32 msr_kernel_gs_base = 0xc000'0102;
 constexpr u32 msr_sysenter_cs = 0x174;
+constexpr u32 msr_pat = 0x277;
+// As after reset (SDM vol. 3, table 12-12), but entry 1 is write combining (01) instead of write through, which nobody uses.
+constexpr u64 memory_types = 0x0007'0406'0007'0106;
 constexpr u64 efer_syscall = 1;
 
 constexpr u64 cr4_pae = 1 << 5;
@@ -116,6 +119,7 @@ void detect_features() {
   f.first_leaf_edx = one.d;
   CpuidResult seven = vendor.a >= 7 ? cpuid(7) : CpuidResult{};
   CpuidResult extended_one = cpuid(0x8000'0001);
+  f.pat = bit(one.d, 16);
   f.xsave = bit(one.c, 26) && vendor.a >= 0xd;
   f.pcid = bit(one.c, 17);
   f.x2apic = bit(one.c, 21);
@@ -141,7 +145,13 @@ const Features& features() {
   return found;
 }
 
+// The same on every core, and before any page uses entry 1.
+void set_memory_types() {
+  if (found.pat) write_msr(msr_pat, memory_types);
+}
+
 void set_control_registers() {
+  set_memory_types();
   write_msr(CORRAL_MSR_EFER, read_msr(CORRAL_MSR_EFER) | efer_syscall | (found.nx ? u64{CORRAL_EFER_NXE} : 0));
   asm volatile("movq %0, %%cr0" ::"r"(cr0_value) : "memory");
   u64 cr4 = cr4_pae | cr4_pge | cr4_osfxsr | cr4_osxmmexcpt;
@@ -180,6 +190,7 @@ void start_bootstrap_processor() {
   use_area(corral_boot_area);
   install_traps();
   detect_features();
+  set_memory_types();
 }
 
 Result<void> prepare_core_area(Core& core, CoreArea& area) {

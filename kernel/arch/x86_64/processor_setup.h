@@ -12,5 +12,7 @@ void detect_features();
 void use_area(CoreArea& area);
 // Control registers and MSRs of the calling core, from the facts. The loaded page table must be the kernel's own.
 void set_control_registers();
+// The processor's table of memory types, the same on every core, before any page uses write combining (SDM vol. 3, 12.12).
+void set_memory_types();
 
 }  // namespace corral::arch

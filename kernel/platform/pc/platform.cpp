@@ -7,6 +7,7 @@
 #include "platform/pc/clock_choice.h"
 #include "platform/pc/core_start.h"
 #include "platform/pc/debug_port.h"
+#include "platform/pc/framebuffer_text.h"
 #include "platform/pc/io_apic.h"
 #include "platform/pc/legacy_pic.h"
 #include "platform/pc/local_apic.h"
@@ -27,7 +28,8 @@ namespace {
 
 constinit Serial16550 serial{0x3f8, 4};
 constinit Ps2Keyboard keyboard;
-constinit VgaText screen{keyboard};
+constinit VgaText text_screen{keyboard};
+constinit FramebufferText picture_screen{keyboard};
 constinit LegacyPic legacy_pic;
 constinit IoApicRouter io_apics;
 constinit acpi::Tables tables;
@@ -150,7 +152,8 @@ void connect_consoles() {
     devices().add(serial);
     connect(serial.irq(), "serial line", serial);
   }
-  if (screen.present()) devices().add(screen);
+  if (text_screen.present()) devices().add(text_screen);
+  if (picture_screen.present()) devices().add(picture_screen);
   if (tables.fadt.present && tables.fadt.no_keyboard_controller) return;
   if (!keyboard.initialise()) {
     log::notice("no keyboard controller answers; input is by the serial line only");
@@ -160,14 +163,26 @@ void connect_consoles() {
   connect(Ps2Keyboard::irq, "keyboard", keyboard);
 }
 
+void start_picture(const FramebufferInfo& framebuffer) {
+  if (!picture_screen.initialise(framebuffer)) {
+    log::warning("the picture of {} x {} is too small for text; the serial line is the console", framebuffer.width,
+                 framebuffer.height);
+    return;
+  }
+  log::add_sink([](std::string_view text) { picture_screen.write_now(text); });
+}
+
 }  // namespace
 
-void early_consoles() {
+void early_consoles(const BootInfo& boot) {
   if (serial.initialise()) log::add_sink([](std::string_view text) { serial.write_now(text); });
-  if (screen.initialise()) log::add_sink([](std::string_view text) { screen.write_now(text); });
+  // With a picture on the screen nobody sees the text mode's memory, which may answer all the same.
+  if (boot.framebuffer.present()) return;
+  if (text_screen.initialise()) log::add_sink([](std::string_view text) { text_screen.write_now(text); });
 }
 
 Result<void> detect(const BootInfo& boot, const Settings& settings) {
+  if (boot.framebuffer.present()) start_picture(boot.framebuffer);
   PhysicalMemory memory{boot};
   LogReporter reporter;
   acpi::Parser{memory, reporter}.parse(boot.rsdp, tables);

@@ -21,9 +21,10 @@ struct Settings {
   u64 cores_max = max_cores;         // how many cores may run, the bootstrap core included
 };
 
-// Serial line and screen, for the log and for panics: registers them as log sinks. Needs no memory management, only
-// the direct map of the first MiB. Bootstrap core, once, before anything else of the platform.
-void early_consoles();
+// Serial line and text screen, for the log and for panics: registers them as log sinks. Needs no memory management, only
+// the direct map of the first MiB. A picture (UEFI) becomes a screen in detect(), for it needs page tables. Bootstrap core,
+// once, before anything else of the platform.
+void early_consoles(const BootInfo& boot);
 
 // Finds and registers cores, interrupt controllers, clocks and consoles: after it cores::count() is right (the
 // bootstrap core is core 0), clock::now() runs, interrupts can be routed and consoles take input. Needs the heap,

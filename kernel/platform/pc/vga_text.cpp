@@ -60,41 +60,23 @@ bool VgaText::initialise() {
   set_crt(crt_start_low, 0);
   set_crt(crt_cursor_start, 14);  // a line below the character
   set_crt(crt_cursor_end, 15);
-  present_ = true;
-  BoundedGuard guard{lock_};
-  show();
+  begin();
   return true;
 }
 
-void VgaText::show() {
-  const u32 changed = screen_.take_changed_rows();
+void VgaText::show(TextScreen& screen) {
+  const u32 changed = screen.take_changed_rows();
   volatile u16* cells = buffer();
   for (u32 row = 0; row < TextScreen::rows; ++row) {
     if ((changed >> row & 1) == 0) continue;
     volatile u16* to = cells + row * TextScreen::columns;
-    for (TextScreen::Cell cell : screen_.row(row)) *to++ = static_cast<u16>(cell.character | cell.colours << 8);
+    for (TextScreen::Cell cell : screen.row(row)) *to++ = static_cast<u16>(cell.character | cell.colours << 8);
   }
-  const u32 cursor =
-      screen_.cursor_visible() ? screen_.cursor_row() * TextScreen::columns + screen_.cursor_column() : off_screen;
+  const u32 cursor = screen.cursor_visible() ? screen.cursor_row() * TextScreen::columns + screen.cursor_column() : off_screen;
   if (cursor == shown_cursor_) return;
   shown_cursor_ = cursor;
   set_crt(crt_cursor_high, static_cast<u8>(cursor >> 8));
   set_crt(crt_cursor_low, static_cast<u8>(cursor));
-}
-
-size_t VgaText::write_some(std::string_view bytes) {
-  if (!present_) return bytes.size();
-  BoundedGuard guard{lock_};
-  screen_.write(bytes);
-  show();
-  return bytes.size();
-}
-
-void VgaText::write_now(std::string_view bytes) {
-  if (!present_) return;
-  BoundedGuard guard{lock_};
-  for (const char& byte : bytes) screen_.write(byte == '\n' ? std::string_view{"\r\n"} : std::string_view{&byte, 1});
-  show();
 }
 
 size_t VgaText::describe(char* to, size_t size) const {

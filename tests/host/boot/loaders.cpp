@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <random>
@@ -69,6 +70,9 @@ Bytes multiboot() {
   map_entry(b, 0x100000, 0x8000000, 1);
   b.put(u32{15}).put(u32{8 + 36});
   for (int i = 0; i < 36; ++i) b.put(static_cast<u8>(i));
+  b.align();
+  b.put(u32{8}).put(u32{38}).put(u64{0xc000'0000}).put(u32{5120}).put(u32{1280}).put(u32{800});
+  for (u8 field : {32, 1, 0, 0, 16, 8, 8, 8, 0, 8}) b.put(field);
   b.align().put(u32{0}).put(u32{8});
   u32 size = static_cast<u32>(b.raw().size());
   std::memcpy(b.raw().data(), &size, sizeof(size));
@@ -82,6 +86,29 @@ TEST_F(Loaders, MultibootIsUnderstood) {
   EXPECT_EQ(info_->initramfs_size, 0x1234u);
   EXPECT_EQ(info_->range_count, 2u);
   EXPECT_NE(info_->rsdp.value, 0u);
+}
+
+TEST_F(Loaders, APictureIsTakenWhenItCanBeDrawnOn) {
+  EXPECT_EQ(read_multiboot2(place(multiboot().raw()), *info_), "");
+  EXPECT_TRUE(info_->framebuffer.present());
+  EXPECT_EQ(info_->framebuffer.base.value, 0xc000'0000u);
+  EXPECT_EQ(info_->framebuffer.pitch, 5120u);
+  EXPECT_EQ(info_->framebuffer.height, 800u);
+  EXPECT_EQ(info_->framebuffer.red_shift, 16u);
+  EXPECT_EQ(info_->framebuffer.blue_shift, 0u);
+  const std::vector<char> good = multiboot().raw();
+  const auto tag = std::search(good.begin(), good.end(), std::begin("\x08\0\0\0\x26"), std::end("\x08\0\0\0\x26") - 1);
+  ASSERT_NE(tag, good.end());
+  const size_t at = static_cast<size_t>(tag - good.begin());
+  // Depth, kind, pitch, width, red's position: each alone makes it a picture that is left alone.
+  for (auto [offset, value] : {std::pair{28, 24}, {29, 2}, {17, 3}, {20, 0x7f}, {32, 25}, {33, 5}}) {
+    std::vector<char> bytes = good;
+    bytes[at + static_cast<size_t>(offset)] = static_cast<char>(value);
+    if (offset == 20) bytes[at + 21] = bytes[at + 20];
+    *info_ = BootInfo{};
+    EXPECT_EQ(read_multiboot2(place(bytes), *info_), "");
+    EXPECT_FALSE(info_->framebuffer.present()) << offset;
+  }
 }
 
 TEST_F(Loaders, MultibootDamageIsNamed) {

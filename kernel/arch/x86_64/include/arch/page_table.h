@@ -13,6 +13,7 @@ struct Rights {
   bool execute = false;
   bool user = false;
   bool device = false;  // uncached
+  bool picture = false; // of a device, but writes may be gathered and come late (write combining): a framebuffer
   bool operator==(const Rights&) const = default;
 };
 
@@ -81,6 +82,8 @@ void flush_asid(u16 asid);             // an id that is not loaded, this core on
 
 // Maps a device's registers, uncached, not executable; never unmapped. Boot context or with the kernel-map lock inside.
 Result<volatile u8*> map_device(PhysicalAddress address, u64 size);
+// The same for a picture that is only written to: not cached either, but the processor may gather writes.
+Result<volatile u8*> map_framebuffer(PhysicalAddress address, u64 size);
 // A kernel stack of `pages` pages with an unmapped guard page below; returns its top. enomem.
 Result<VirtualAddress> map_kernel_stack(u32 pages);
 // Gives the guard page's owner: true when `address` lies in a guard page of a stack made above.
