@@ -24,8 +24,10 @@ class RefCounted {
     return false;
   }
   void drop() {
-    if (references_.fetch_sub(1, Order::acq_rel) == 1) delete static_cast<T*>(this);
+    if (references_.fetch_sub(1, Order::acq_rel) == 1) static_cast<T*>(this)->last_reference_gone();
   }
+  // A class that has something to do before its derived parts go hides this one.
+  void last_reference_gone() { delete static_cast<T*>(this); }
   [[nodiscard]] u32 references() const { return references_.load(Order::acquire); }
 
  protected:

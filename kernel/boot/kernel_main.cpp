@@ -7,6 +7,7 @@
 #include "boot/options.h"
 #include "core/core.h"
 #include "core/remote_call.h"
+#include "core/shared_timer.h"
 #include "device/interrupts.h"
 #include "device/machine.h"
 #include "fs/setup.h"
@@ -136,6 +137,7 @@ void kernel_main(BootInfo& info) {
   vm::initialise();
   Executive::initialise();
   RemoteCall::initialise();
+  SharedTimer::initialise();
   start_bootstrap_core();
   platform::start_other_cores();
   log::notice("{} of {} cores online, {} scheduling, {} placement", cores::online_count(), cores::count(),

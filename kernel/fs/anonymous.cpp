@@ -1,7 +1,10 @@
 // See anonymous.h.
 #include "fs/anonymous.h"
 
+#include <iterator>
+
 #include "fs/ram/ram_file.h"
+#include "lib/format.h"
 #include "memory/heap.h"
 #include "memory/page_allocator.h"
 
@@ -10,11 +13,36 @@ namespace corral::fs {
 namespace {
 constinit RamFileSystem* files = nullptr;  // lives for ever
 constinit Atomic<u64> next_number{1};
+
+constexpr const char* labels[] = {"anon_inode:[eventfd]", "anon_inode:[eventpoll]", "anon_inode:[timerfd]"};
+constinit Inode* inodes[std::size(labels)] = {};  // live for ever
+
+class AnonymousInode final : public Inode {
+ public:
+  explicit AnonymousInode(const char* label)
+      : Inode{anonymous_files(), FileType::unknown}, label_{label}, number_{next_anonymous_number()}, born_ns_{wall_time_ns()} {}
+  [[nodiscard]] Attributes attributes() override {
+    Attributes a;
+    a.device = file_system().device();
+    a.inode = number_;
+    a.permissions = 0600;
+    a.accessed_ns = a.modified_ns = a.changed_ns = a.born_ns = born_ns_;
+    return a;
+  }
+  std::string_view label(std::span<char> to) override { return format_to(to, "{}", label_); }
+
+ private:
+  const char* const label_;
+  const u64 number_;
+  const i64 born_ns_;
+};
+
 }  // namespace
 
 Result<void> initialise_anonymous_files() {
   Ref<RamFileSystem> made = TRY(RamFileSystem::create("tmpfs", memory::page_statistics().total / 2));
   files = made.release();
+  for (size_t i = 0; i < std::size(labels); ++i) inodes[i] = TRY(memory::make<AnonymousInode>(labels[i]));
   return {};
 }
 
@@ -24,6 +52,14 @@ FileSystem& anonymous_files() {
 
 u64 next_anonymous_number() {
   return next_number.fetch_add(1, Order::relaxed);
+}
+
+Ref<Inode> anonymous_inode(AnonymousKind kind) {
+  return Ref<Inode>::share(*inodes[static_cast<u8>(kind)]);
+}
+
+bool is_anonymous(const Inode& inode, AnonymousKind kind) {
+  return &inode == inodes[static_cast<u8>(kind)];
 }
 
 Result<Ref<Inode>> make_memory_file(u32 permissions) {

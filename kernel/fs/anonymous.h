@@ -1,4 +1,4 @@
-// Files without a name: pipes, and memfd_create's files in memory.
+// Files without a name: pipes, memfd_create's files in memory, and what Linux calls anonymous inodes.
 #pragma once
 
 #include "fs/inode.h"
@@ -12,5 +12,10 @@ Result<void> initialise_anonymous_files();
 [[nodiscard]] u64 next_anonymous_number();
 // A regular file in memory that no directory holds. enomem.
 Result<Ref<Inode>> make_memory_file(u32 permissions);
+
+// The inode of all files of one kind that have nothing of their own but what the open file does. It cannot be opened again.
+enum class AnonymousKind : u8 { event_counter, event_poll, timer };
+[[nodiscard]] Ref<Inode> anonymous_inode(AnonymousKind kind);
+[[nodiscard]] bool is_anonymous(const Inode& inode, AnonymousKind kind);
 
 }  // namespace corral::fs

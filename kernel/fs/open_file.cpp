@@ -1,6 +1,7 @@
 // What an open file answers that cannot do something. See open_file.h.
 #include "fs/open_file.h"
 
+#include "fs/event/event_watch.h"
 #include "fs/inode.h"
 
 namespace corral::fs {
@@ -9,6 +10,11 @@ OpenFile::OpenFile(Ref<Inode> inode, u32 flags)
     : inode_{static_cast<Ref<Inode>&&>(inode)}, flags_{flags & ~(o_creat | o_excl | o_noctty | o_trunc | o_cloexec)} {}
 
 OpenFile::~OpenFile() = default;
+
+void OpenFile::last_reference_gone() {
+  if (watches.load(Order::relaxed) != nullptr) forget_watches(*this);
+  delete this;
+}
 
 void OpenFile::set_flags(u32 flags) {
   constexpr u32 changeable = o_append | o_nonblock | o_direct | o_noatime | o_async;

@@ -18,6 +18,7 @@ class Thread;
 
 namespace corral::fs {
 
+class EventWatch;
 class Inode;
 class Listing;
 class PollEntry;
@@ -56,8 +57,16 @@ class OpenFile : public RefCounted<OpenFile> {
   virtual Result<Ref<vm::Backing>> backing();
   // Which of the poll_ bits hold now. `entry`, when given, is enlisted so that it is told about every later change.
   virtual u32 poll(PollEntry* entry);
+  // Its readiness changes, so that epoll takes it.
+  [[nodiscard]] virtual bool can_poll() const { return false; }
   // Bytes that a read would give now (FIONREAD).
   virtual Result<u64> available();
+
+  // Nobody uses it any more: epoll lets go of it while the whole object is still there.
+  void last_reference_gone();
+
+  // What epoll has to do with this file (fs/event/event_watch.h), which alone changes it.
+  Atomic<EventWatch*> watches{nullptr};
 
  private:
   Ref<Inode> inode_;

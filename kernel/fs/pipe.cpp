@@ -109,13 +109,14 @@ Result<u64> Pipe::read(Thread& thread, Transfer& transfer, bool nonblocking) {
     return data_wanted_.wait(thread);
   }
   const u64 bytes = smaller(used(), smaller(transfer.left(), Transfer::prepare_limit));
+  const bool was_full = capacity_ - used() < pipe_buf;
   // All of what this read would give must fit into the program's memory, else nothing is taken.
   const Result<void> drained = bytes > ready.value() ? Errno::efault : drain(transfer, bytes);
   if (used() > 0) data_wanted_.wake_one();
   if (!drained.ok()) return drained.error();
   transfer.advance(bytes);
   room_wanted_.wake_one();
-  source_.notify();
+  if (was_full && capacity_ - used() >= pipe_buf) source_.notify(poll_writable);
   return transfer.done();
 }
 
@@ -151,7 +152,7 @@ Result<u64> Pipe::write(Thread& thread, Transfer& transfer, bool nonblocking) {
     transfer.advance(bytes);
     data_wanted_.wake_one();
     if (used() < capacity_) room_wanted_.wake_one();
-    source_.notify();
+    source_.notify(poll_readable);
     if (transfer.from_kernel()) break;
   }
   if (broken) {  // the process's lock ranks below the pipe's: the signal is sent without it
@@ -163,7 +164,10 @@ Result<u64> Pipe::write(Thread& thread, Transfer& transfer, bool nonblocking) {
 
 u32 Pipe::poll(PollEntry* entry, bool reader, bool writer) {
   LockGuard guard{lock_};
-  if (entry != nullptr) source_.enlist(*entry);
+  if (entry != nullptr) {
+    constexpr u32 of_reader = poll_readable | poll_hup, of_writer = poll_writable | poll_err;
+    source_.enlist(*entry, (reader ? of_reader : 0u) | (writer ? of_writer : 0u));
+  }
   u32 ready = 0;
   if (reader) {
     if (used() > 0) ready |= poll_in | poll_rdnorm;
@@ -224,7 +228,7 @@ Result<u64> Pipe::set_capacity(u64 bytes) {
   pages_ = fresh;
   capacity_ = wish;
   room_wanted_.wake_all();
-  source_.notify();
+  source_.notify(poll_writable);
   return wish;
 }
 
@@ -239,7 +243,6 @@ void Pipe::add_end(bool reader, bool writer) {
     ++writers_opened_;
   }
   other_side_wanted_.wake_all();
-  source_.notify();
 }
 
 void Pipe::remove_end(bool reader, bool writer) {
@@ -248,7 +251,8 @@ void Pipe::remove_end(bool reader, bool writer) {
   if (writer) --writers_;
   if (writers_ == 0) data_wanted_.wake_all();
   if (readers_ == 0) room_wanted_.wake_all();
-  source_.notify();
+  if (writers_ == 0) source_.notify(poll_readable | poll_hup);
+  if (readers_ == 0) source_.notify(poll_writable | poll_err);
 }
 
 Pipe::Side Pipe::other_side(bool reader) {

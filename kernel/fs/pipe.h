@@ -70,6 +70,7 @@ class PipeEnd final : public OpenFile {
   Result<u64> read(Thread& thread, Transfer& transfer) override { return pipe_->read(thread, transfer, nonblocking()); }
   Result<u64> write(Thread& thread, Transfer& transfer) override { return pipe_->write(thread, transfer, nonblocking()); }
   u32 poll(PollEntry* entry) override { return pipe_->poll(entry, readable(), writable()); }
+  [[nodiscard]] bool can_poll() const override { return true; }
   Result<u64> available() override { return pipe_->available(); }
   [[nodiscard]] Pipe& pipe() { return *pipe_; }
 

@@ -1,4 +1,4 @@
-// Polling. See poll_set.h.
+// See poll_set.h.
 #include "fs/poll_set.h"
 
 #include "fs/inode.h"
@@ -6,37 +6,25 @@
 
 namespace corral::fs {
 
-void PollEntry::leave() {
-  if (source_ != nullptr) {
-    LockGuard guard{source_->lock_};
-    if (link_.linked()) IntrusiveList<PollEntry, &PollEntry::link_>::remove(*this);
-  }
-  source_ = nullptr;
-  file_ = {};
-}
-
-void PollSource::enlist(PollEntry& entry) NO_THREAD_SAFETY_ANALYSIS {  // the caller holds the object's lock, which is lock_
-  if (entry.link_.linked()) return;
-  entry.source_ = this;
-  entries_.push_back(entry);
-}
-
-void PollSource::notify() NO_THREAD_SAFETY_ANALYSIS {  // as above
-  entries_.for_each([](PollEntry& entry) { entry.set_->mark(); });
-}
-
 PollSet::~PollSet() {
-  for (u64 i = 0; i < count_; ++i) entries_[i].~PollEntry();
-  memory::release(entries_);
+  for (u64 i = 0; i < count_; ++i) members_[i].~Member();
+  memory::release(members_);
 }
 
 Result<void> PollSet::allocate(u64 count) {
   if (count == 0) return {};
-  void* storage = memory::allocate(count * sizeof(PollEntry));
-  if (storage == nullptr) return Errno::enomem;
-  entries_ = static_cast<PollEntry*>(storage);
-  for (; count_ < count; ++count_) ::new (&entries_[count_]) PollEntry();
+  members_ = static_cast<Member*>(memory::allocate(count * sizeof(Member)));
+  if (members_ == nullptr) return Errno::enomem;
+  for (; count_ < count; ++count_) ::new (&members_[count_]) Member();
   return {};
+}
+
+PollEntry& PollSet::put(u64 index, Ref<OpenFile> file, u32 bits) {
+  Member& member = members_[index];
+  member.file = static_cast<Ref<OpenFile>&&>(file);
+  member.entry.join(*this);
+  member.entry.want(bits);
+  return member.entry;
 }
 
 void PollSet::begin_look() {
@@ -50,10 +38,10 @@ Errno PollSet::wait(Waiter& waiter, Instant deadline) {
   return queue_.wait(waiter, deadline);
 }
 
-void PollSet::mark() {
+bool PollSet::on_change(u32) {
   LockGuard guard{lock_};
   marked_ = true;
-  queue_.wake_all();
+  return queue_.wake_all() > 0;
 }
 
 }  // namespace corral::fs

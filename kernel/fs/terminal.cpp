@@ -56,7 +56,7 @@ void Terminal::pump() {
   sent_by_all_ = slowest;
   if (room() < ring_size / 2) return;
   room_wanted_.wake_all();
-  source_.notify();
+  source_.notify(poll_writable);
 }
 
 void Terminal::on_output_room() {
@@ -127,7 +127,7 @@ void Terminal::on_input(std::string_view bytes) {
     pump();
     if (ready) {
       input_wanted_.wake_all();
-      source_.notify();
+      source_.notify(poll_readable);
     }
   }
   const i32 group = foreground_group();

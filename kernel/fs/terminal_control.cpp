@@ -61,6 +61,7 @@ class TerminalFile final : public OpenFile {
     return console_terminal().control(thread, space, request, argument);
   }
   u32 poll(PollEntry* entry) override { return console_terminal().poll(entry); }
+  [[nodiscard]] bool can_poll() const override { return true; }
   Result<u64> available() override { return console_terminal().available(); }
 };
 
@@ -107,7 +108,7 @@ Result<i64> Terminal::set_settings(Thread& thread, vm::AddressSpace& space, u32 
   discipline_.set_settings(settings);
   input_wanted_.wake_all();  // what a read waits for may have changed
   room_wanted_.wake_all();
-  source_.notify();
+  source_.notify(poll_readable | poll_writable);
   return 0;
 }
 
@@ -189,7 +190,7 @@ Result<i64> Terminal::control(Thread& thread, vm::AddressSpace& space, u32 reque
         for (u64& sent : sent_) sent = produced_;
         sent_by_all_ = produced_;
         room_wanted_.wake_all();
-        source_.notify();
+        source_.notify(poll_writable);
       }
       return 0;
     }

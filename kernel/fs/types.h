@@ -94,6 +94,9 @@ inline constexpr u32 at_eaccess = 0x200;
 // Readiness, as poll has it.
 inline constexpr u32 poll_in = 1, poll_pri = 2, poll_out = 4, poll_err = 8, poll_hup = 0x10, poll_nval = 0x20;
 inline constexpr u32 poll_rdnorm = 0x40, poll_rdband = 0x80, poll_wrnorm = 0x100, poll_wrband = 0x200, poll_rdhup = 0x2000;
+// What those who wait to read, or to write, ask for; and what is told unasked.
+inline constexpr u32 poll_readable = poll_in | poll_rdnorm, poll_writable = poll_out | poll_wrnorm;
+inline constexpr u32 poll_unasked = poll_err | poll_hup;
 
 constexpr u64 smaller(u64 a, u64 b) {
   return a < b ? a : b;

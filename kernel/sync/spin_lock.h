@@ -23,6 +23,8 @@ enum class Rank : u8 {
   file = 40,
   terminal = 45,
   pipe = 50,
+  poll_nesting = 54,
+  event_poll = 56,
   address_space = 60,
   page_cache = 65,
   wait_queue = 70,

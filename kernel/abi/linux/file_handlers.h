@@ -12,6 +12,8 @@ namespace corral::abi {
 [[nodiscard]] std::span<const Entry> transfer_calls();    // read, write and their relatives
 [[nodiscard]] std::span<const Entry> descriptor_calls();  // dup, fcntl, ioctl, lseek …
 [[nodiscard]] std::span<const Entry> poll_calls();
+[[nodiscard]] std::span<const Entry> epoll_calls();
+[[nodiscard]] std::span<const Entry> event_calls();   // eventfd, timerfd
 [[nodiscard]] std::span<const Entry> open_calls();
 [[nodiscard]] std::span<const Entry> name_calls();    // mkdir, unlink, rename …
 [[nodiscard]] std::span<const Entry> stat_calls();

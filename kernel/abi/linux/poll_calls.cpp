@@ -3,6 +3,7 @@
 // What a call waits for is kept in a Polling object on the heap while it waits; the thread's step remembers it. A step is
 // always run again after a wait, also when its process ends, so that the object is always released.
 #include "abi/linux/file_handlers.h"
+#include "abi/linux/temporary_mask.h"
 #include "device/clock.h"
 #include "fs/poll_set.h"
 #include "lib/memory_functions.h"
@@ -48,7 +49,7 @@ class Polling {
 };
 
 Result<u64> Polling::look(fs::FileTable& table, bool enlist) {
-  constexpr u32 always = fs::poll_err | fs::poll_hup | fs::poll_nval;
+  constexpr u32 always = fs::poll_unasked | fs::poll_nval;
   if (enlist) {
     if (!enlisted_) TRY(set.allocate(count_));
     set.begin_look();
@@ -60,16 +61,11 @@ Result<u64> Polling::look(fs::FileTable& table, bool enlist) {
     if (polled.descriptor < 0) continue;
     u32 bits = fs::poll_nval;
     if (enlisted_) {
-      fs::OpenFile* file = set.entry(i).file();
+      fs::OpenFile* file = set.file(i);
       if (file != nullptr) bits = file->poll(nullptr);
     } else if (Result<Ref<fs::OpenFile>> file = table.get(polled.descriptor);
                file.ok() && (file.value()->flags() & fs::o_path) == 0) {
-      fs::PollEntry* entry = nullptr;
-      if (enlist) {
-        entry = &set.entry(i);
-        entry->join(set, file.value());
-      }
-      bits = file.value()->poll(entry);
+      bits = file.value()->poll(enlist ? &set.put(i, file.value(), polled.events | always) : nullptr);
     }
     polled.ready = static_cast<u16>(bits & (polled.events | always));
     if (polled.ready != 0) ++ready;
@@ -92,15 +88,6 @@ Result<u64> wait(Call& call, Polling& polling, Instant deadline) {
   }
 }
 
-// The temporary signal mask of ppoll and pselect6; the old one is put back when the call returns to the program.
-Result<void> set_mask(Call& call, VirtualAddress mask, u64 size) {
-  if (mask.value == 0) return {};
-  if (size != sizeof(SignalSet)) return Errno::einval;
-  const SignalSet blocked = TRY(call.read<SignalSet>(mask));
-  signals::set_blocked_for_call(call.thread, blocked);
-  return {};
-}
-
 // Runs one call: `prepare` fills the Polling at the first run, `tell` gives the program what was found.
 template <class Prepare, class Tell>
 Result<i64> run(Call& call, Instant deadline, VirtualAddress mask, u64 mask_size, Prepare&& prepare, Tell&& tell) {
@@ -108,7 +95,7 @@ Result<i64> run(Call& call, Instant deadline, VirtualAddress mask, u64 mask_size
   if (step.phase != phase_started) {
     Polling* made = TRY(memory::make<Polling>());
     Result<void> prepared = prepare(*made);
-    if (prepared.ok()) prepared = set_mask(call, mask, mask_size);
+    if (prepared.ok()) prepared = set_temporary_mask(call, mask, mask_size);
     if (!prepared.ok()) {
       delete made;
       return prepared.error();
@@ -195,13 +182,24 @@ Result<void> take_sets(Call& call, u64 count, Sets& sets) {
 Result<void> prepare_select(Call& call, u64 count, Polling& polling) {
   Sets sets;
   TRY(take_sets(call, count, sets));
-  TRY(polling.allocate(count));
+  u64 asked[most_selected / 64];
+  u64 chosen = 0;
+  for (u64 w = 0; w < round_up(count, 64) / 64; ++w) {
+    asked[w] = sets.words[0][w] | sets.words[1][w] | sets.words[2][w];
+    if (count - w * 64 < 64) asked[w] &= (u64{1} << (count - w * 64)) - 1;
+    chosen += static_cast<u64>(__builtin_popcountll(asked[w]));
+  }
+  TRY(polling.allocate(chosen));
   fs::FileTable& table = resources_of(call).files();
-  for (u64 i = 0; i < count; ++i) {
-    const auto wanted = [&](unsigned s) { return (sets.words[s][i / 64] >> (i % 64) & 1) != 0; };
-    const u32 events = (wanted(0) ? for_reading : 0u) | (wanted(1) ? for_writing : 0u) | (wanted(2) ? for_exceptions : 0u);
-    polling.files()[i] = {events != 0 ? static_cast<i32>(i) : -1, static_cast<u16>(events), 0};
-    if (events != 0) (void)TRY(table.get(static_cast<int>(i)));
+  PolledFile* next = polling.files().data();
+  for (u64 w = 0; w < round_up(count, 64) / 64; ++w) {
+    for (u64 left = asked[w]; left != 0; left &= left - 1) {
+      const u64 i = w * 64 + static_cast<u64>(__builtin_ctzll(left));
+      const auto wanted = [&](unsigned s) { return (sets.words[s][w] >> (i % 64) & 1) != 0; };
+      const u32 events = (wanted(0) ? for_reading : 0u) | (wanted(1) ? for_writing : 0u) | (wanted(2) ? for_exceptions : 0u);
+      (void)TRY(table.get(static_cast<int>(i)));
+      *next++ = {static_cast<i32>(i), static_cast<u16>(events), 0};
+    }
   }
   return {};
 }
@@ -209,8 +207,8 @@ Result<void> prepare_select(Call& call, u64 count, Polling& polling) {
 Result<i64> tell_select(Call& call, u64 count, Polling& polling) {
   Sets found;
   i64 bits = 0;
-  for (u64 i = 0; i < count; ++i) {
-    const PolledFile& polled = polling.files()[i];
+  for (const PolledFile& polled : polling.files()) {
+    const u64 i = static_cast<u64>(polled.descriptor);
     const u32 kinds[3] = {for_reading, for_writing, for_exceptions};
     for (unsigned s = 0; s < 3; ++s) {
       // A file wanted for reading only may be ready for writing too: POLLHUP and POLLERR count for those that asked.

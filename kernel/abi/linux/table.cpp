@@ -85,6 +85,8 @@ void initialise_system_calls() {
   add(transfer_calls());
   add(descriptor_calls());
   add(poll_calls());
+  add(epoll_calls());
+  add(event_calls());
   add(open_calls());
   add(name_calls());
   add(stat_calls());

@@ -1,6 +1,6 @@
 // read, write, their vector and positioned forms, sendfile, getdents64. Source: Linux man-pages read(2), readv(2), pread(2),
 // sendfile(2), getdents(2). Progress over waits is kept in step.word[progress].
-#include "abi/linux/file_handlers.h"
+#include "abi/linux/held_file.h"
 #include "fs/inode.h"
 #include "lib/memory_functions.h"
 #include "memory/heap.h"
@@ -17,10 +17,10 @@ constexpr u64 max_transfer = 0x7fff'f000;
 
 enum class Direction : u8 { in, out };
 
-Result<Ref<OpenFile>> open_for(Call& call, Direction direction) {
-  Ref<OpenFile> file = TRY(file_at(call, 0));
+Result<HeldFile> open_for(Call& call, Direction direction) {
+  HeldFile file = TRY(HeldFile::take(call, 0));
   if (direction == Direction::in ? !file->readable() : !file->writable()) return Errno::ebadf;
-  return file;
+  return Result<HeldFile>{std::move(file)};
 }
 
 Transfer plain(Call& call) {
@@ -45,32 +45,34 @@ Result<i64> move_at(Call& call, OpenFile& file, Transfer& transfer, Direction di
 
 template <Direction D>
 Result<i64> sys_plain(Call& call) {
-  Ref<OpenFile> file = TRY(open_for(call, D));
+  HeldFile file = TRY(open_for(call, D));
   Transfer transfer = plain(call);
-  return move(call, *file, transfer, D);
+  return file.answer(call, move(call, *file, transfer, D));
 }
 
 template <Direction D>
 Result<i64> sys_plain_at(Call& call) {
   const i64 offset = static_cast<i64>(call.argument[3]);
   if (offset < 0) return Errno::einval;
-  Ref<OpenFile> file = TRY(open_for(call, D));
+  HeldFile file = TRY(open_for(call, D));
   Transfer transfer = plain(call);
-  return move_at(call, *file, transfer, D, offset);
+  return file.answer(call, move_at(call, *file, transfer, D, offset));
 }
 
 template <Direction D>
 Result<i64> sys_vector(Call& call) {
-  Ref<OpenFile> file = TRY(open_for(call, D));
-  Transfer transfer = TRY(vector(call));
-  return move(call, *file, transfer, D);
+  HeldFile file = TRY(open_for(call, D));
+  Result<Transfer> transfer = vector(call);
+  if (!transfer.ok()) return file.answer(call, transfer.error());
+  return file.answer(call, move(call, *file, transfer.value(), D));
 }
 
 template <Direction D>
 Result<i64> sys_vector_at(Call& call) {
-  Ref<OpenFile> file = TRY(open_for(call, D));
-  Transfer transfer = TRY(vector(call));
-  return move_at(call, *file, transfer, D, static_cast<i64>(call.argument[3]));
+  HeldFile file = TRY(open_for(call, D));
+  Result<Transfer> transfer = vector(call);
+  if (!transfer.ok()) return file.answer(call, transfer.error());
+  return file.answer(call, move_at(call, *file, transfer.value(), D, static_cast<i64>(call.argument[3])));
 }
 
 // preadv2, pwritev2: offset -1 means the file's position; flags that only hint are accepted.
@@ -195,13 +197,13 @@ Result<i64> list_into(Call& call, OpenFile& file, std::span<u8> buffer) {
 
 Result<i64> sys_getdents64(Call& call) {
   constexpr u64 most = 16 << 10;
-  Ref<OpenFile> file = TRY(open_for(call, Direction::in));
+  HeldFile file = TRY(open_for(call, Direction::in));
   const u64 size = fs::smaller(static_cast<u32>(call.argument[2]), most);
   auto* buffer = static_cast<u8*>(memory::allocate(size + 1));
   if (buffer == nullptr) return Errno::enomem;
   Result<i64> outcome = list_into(call, *file, {buffer, size});
   memory::release(buffer);
-  return outcome;
+  return file.answer(call, static_cast<Result<i64>&&>(outcome));
 }
 
 constexpr Entry entries[] = {

@@ -1,0 +1,171 @@
+// Telling ready files: from a file's change to the events of epoll_wait. See event_poll.h.
+#include "fs/anonymous.h"
+#include "fs/event/event_poll.h"
+#include "fs/inode.h"
+#include "memory/heap.h"
+
+namespace corral::fs {
+
+namespace {
+
+constexpr u32 private_bits = epoll_exclusive | epoll_wakeup | epoll_one_shot | epoll_edge;
+
+// One for all instances: a change goes from instance to instance under it. See tell_watchers().
+constinit SpinLock nesting_lock{Rank::poll_nesting, "epoll nesting"};
+constinit u64 tellings = 0;  // guarded by it
+
+class EventPollFile final : public OpenFile {
+ public:
+  EventPollFile(Ref<Inode> inode, Ref<EventPoll> instance)
+      : OpenFile{static_cast<Ref<Inode>&&>(inode), o_rdwr}, instance_{static_cast<Ref<EventPoll>&&>(instance)} {}
+  ~EventPollFile() override { instance_->dismantle(); }
+  u32 poll(PollEntry* entry) override { return instance_->poll(entry); }
+  [[nodiscard]] bool can_poll() const override { return true; }
+  Result<u64> seek(i64, Whence) override { return u64{0}; }
+  [[nodiscard]] EventPoll& instance() { return *instance_; }
+
+ private:
+  Ref<EventPoll> instance_;
+};
+
+}  // namespace
+
+EventPoll::EventPoll() : source_{nesting_lock} {}
+
+bool EventWatch::on_change(u32 bits) {
+  bool woken = false;
+  {
+    LockGuard guard{owner_->lock_};
+    if (gone_ || (event_.bits & bits) == 0) return false;
+    woken = owner_->make_ready(*this);
+  }
+  owner_->tell_watchers();
+  return woken;
+}
+
+bool EventPoll::make_ready(EventWatch& watch) {
+  ++watch.changes_;
+  if (!watch.ready_link_.linked()) ready_.push_back(watch);
+  return waiters_.wake_one();
+}
+
+// A change reaches each instance once, by however many ways: the number of this telling marks where it has been.
+void EventPoll::tell_watchers() NO_THREAD_SAFETY_ANALYSIS {  // held further up when an instance tells an instance
+  if (!watched_.load(Order::relaxed)) return;
+  if (nesting_lock.held_here()) {
+    if (telling_ == tellings) return;
+    telling_ = tellings;
+    source_.notify(poll_readable);
+    return;
+  }
+  LockGuard guard{nesting_lock};
+  telling_ = ++tellings;
+  source_.notify(poll_readable);
+}
+
+EventPoll::Asked EventPoll::first_to_ask() {
+  while (EventWatch* watch = ready_.front()) {
+    // It is in the instance, so its file is still there, if only to end.
+    if (watch->file_.retain_if_alive()) return {Ref<EventWatch>::share(*watch), Ref<OpenFile>::adopt(&watch->file_)};
+    Watches::remove(*watch);
+  }
+  return {};
+}
+
+EventPoll::Asked EventPoll::next_to_ask() {
+  Asked asked = first_to_ask();
+  if (asked.watch) Watches::remove(*asked.watch);
+  return asked;
+}
+
+void EventPoll::end_scan(Watches& again) {
+  while (EventWatch* watch = again.pop_front()) ready_.push_back(*watch);
+  if (--scans_ == 0) (void)scan_end_wanted_.wake_all();
+  if (!ready_.empty()) (void)waiters_.wake_one();
+}
+
+Result<u64> EventPoll::collect(Waiter& waiter, Receiver& receiver, u64 most) {
+  Watches again;  // level-triggered ones that were told
+  u64 told = 0;
+  Asked asked;  // files may end when they are let go of, so never under the lock
+  lock_.lock();
+  if (ready_.empty()) {
+    const Errno outcome = scans_ > 0 ? scan_end_wanted_.wait_uninterruptible(waiter) : Errno{};
+    lock_.unlock();
+    if (outcome != Errno{}) return outcome;
+    return u64{0};
+  }
+  ++scans_;
+  for (Asked next = next_to_ask(); next.watch; next = next_to_ask()) {
+    lock_.unlock();
+    asked = static_cast<Asked&&>(next);
+    const u32 bits = asked.file->poll(nullptr);
+    lock_.lock();
+    EventWatch& watch = *asked.watch;
+    const u32 found = watch.gone_ ? 0 : bits & watch.event_.bits & ~private_bits;
+    if (found == 0) continue;
+    if (!receiver.take({found, watch.event_.data})) {
+      if (!watch.ready_link_.linked()) ready_.push_front(watch);
+      break;
+    }
+    ++told;
+    if ((watch.event_.bits & epoll_one_shot) != 0) {
+      watch.event_.bits &= private_bits;
+    } else if ((watch.event_.bits & epoll_edge) == 0 && !watch.ready_link_.linked()) {
+      again.push_back(watch);
+    }
+    if (told == most) break;
+  }
+  end_scan(again);
+  lock_.unlock();
+  return told;
+}
+
+Errno EventPoll::wait(Waiter& waiter, Instant deadline) {
+  LockGuard guard{lock_};
+  if (!ready_.empty() || scans_ > 0) return Errno{};
+  return waiters_.wait(waiter, deadline);
+}
+
+// Leaves the watches where they are, so that nobody who collects misses one.
+bool EventPoll::any_ready() {
+  Asked asked;
+  for (;;) {
+    u64 changes = 0;
+    {
+      LockGuard guard{lock_};
+      if (scans_ > 0) return true;  // as it was when the scan began
+      asked = first_to_ask();
+      if (!asked.watch) return false;
+      changes = asked.watch->changes_;
+    }
+    const u32 bits = asked.file->poll(nullptr);
+    LockGuard guard{lock_};
+    EventWatch& watch = *asked.watch;
+    if (watch.gone_) continue;
+    if ((bits & watch.event_.bits) != 0) return true;
+    if (watch.changes_ == changes && watch.ready_link_.linked() && scans_ == 0) Watches::remove(watch);
+  }
+}
+
+u32 EventPoll::poll(PollEntry* entry) {
+  if (entry != nullptr) {
+    LockGuard guard{nesting_lock};
+    source_.enlist(*entry);
+    watched_.store(true, Order::relaxed);
+  }
+  return any_ready() ? poll_readable : 0;
+}
+
+Result<Ref<OpenFile>> make_event_poll() {
+  Ref<EventPoll> instance = Ref<EventPoll>::adopt(TRY(memory::make<EventPoll>()));
+  Ref<Inode> inode = anonymous_inode(AnonymousKind::event_poll);
+  return Ref<OpenFile>{Ref<EventPollFile>::adopt(TRY(memory::make<EventPollFile>(inode, instance)))};
+}
+
+EventPoll* event_poll_of(OpenFile& file) {
+  if (!is_anonymous(file.inode(), AnonymousKind::event_poll)) return nullptr;
+  return &static_cast<EventPollFile&>(file).instance();
+}
+
+}  // namespace corral::fs

@@ -1,0 +1,153 @@
+// See timer_file.h.
+//
+// As on Linux, a repeated timer is armed again when somebody looks at it after it has expired, not in its interrupt: however
+// short the interval, an unread timer costs one interrupt.
+#include "fs/event/timer_file.h"
+
+#include "core/shared_timer.h"
+#include "device/clock.h"
+#include "fs/anonymous.h"
+#include "fs/inode.h"
+#include "fs/poll_source.h"
+#include "fs/transfer.h"
+#include "memory/heap.h"
+#include "task/thread.h"
+
+namespace corral::fs {
+
+namespace {
+
+// What lives on while a core still has the event.
+class FileTimer final : public RefCounted<FileTimer>, public SharedTimer {
+ public:
+  FileTimer() : SharedTimer{lock_} {}
+
+  Result<u64> read(Thread& thread, Transfer& transfer, bool nonblocking) EXCLUDES(lock_);
+  u32 poll(PollEntry* entry) EXCLUDES(lock_);
+  TimerSetting change(Instant first, Duration interval) EXCLUDES(lock_);
+  TimerSetting setting() EXCLUDES(lock_);
+  void close() EXCLUDES(lock_) {
+    LockGuard guard{lock_};
+    withdraw();
+  }
+
+ private:
+  void due() override;
+  void keep() override { retain(); }
+  void let_go() override { drop(); }
+  void arm(Instant when) REQUIRES(lock_) {
+    next_ = when;
+    set(when);
+  }
+  void count_and_rearm() REQUIRES(lock_);
+  [[nodiscard]] TimerSetting setting_locked() const REQUIRES(lock_);
+
+  SpinLock lock_{Rank::pipe, "timer file"};
+  WaitQueue readers_{lock_};
+  PollSource source_{lock_};
+  u64 expiries_ GUARDED_BY(lock_) = 0;     // not read yet
+  Instant next_ GUARDED_BY(lock_) = never;  // the next expiry, or the first one that is not counted
+  Duration interval_ GUARDED_BY(lock_){};
+  bool expired_ GUARDED_BY(lock_) = false;  // since it was armed
+};
+
+void FileTimer::due() NO_THREAD_SAFETY_ANALYSIS {  // SharedTimer holds the lock
+  expired_ = true;
+  ++expiries_;
+  (void)readers_.wake_all();
+  source_.notify(poll_readable);
+}
+
+// A repeated timer that has expired: counts what has passed since and arms it for the next time.
+void FileTimer::count_and_rearm() {
+  if (!expired_ || interval_.ns == 0) return;
+  expired_ = false;
+  const i64 further = (clock::now() - next_).ns / interval_.ns;  // beyond the one that is counted already
+  expiries_ += static_cast<u64>(further);
+  const i64 step = further + 1;
+  arm(step > (never - next_).ns / interval_.ns ? never : next_ + Duration{step * interval_.ns});
+}
+
+Result<u64> FileTimer::read(Thread& thread, Transfer& transfer, bool nonblocking) {
+  if (transfer.left() < sizeof(u64)) return Errno::einval;
+  LockGuard guard{lock_};
+  if (expiries_ == 0) return nonblocking ? Errno::eagain : readers_.wait(thread);
+  count_and_rearm();
+  TRY(transfer.put(0, &expiries_, sizeof expiries_));
+  expiries_ = 0;
+  transfer.advance(sizeof(u64));
+  return transfer.done();
+}
+
+u32 FileTimer::poll(PollEntry* entry) {
+  LockGuard guard{lock_};
+  if (entry != nullptr) source_.enlist(*entry);
+  return expiries_ > 0 ? poll_in : 0;
+}
+
+TimerSetting FileTimer::setting_locked() const {
+  if (next_ == never || (expired_ && interval_.ns == 0)) return {{}, interval_};
+  const Duration left = next_ - clock::now();
+  return {left.ns > 0 ? left : nanoseconds(1), interval_};
+}
+
+TimerSetting FileTimer::change(Instant first, Duration interval) {
+  LockGuard guard{lock_};
+  count_and_rearm();
+  const TimerSetting old = setting_locked();
+  expiries_ = 0;
+  expired_ = false;
+  interval_ = interval;
+  arm(first);
+  return old;
+}
+
+TimerSetting FileTimer::setting() {
+  LockGuard guard{lock_};
+  count_and_rearm();
+  return setting_locked();
+}
+
+class TimerFile final : public OpenFile {
+ public:
+  TimerFile(Ref<FileTimer> timer, bool wall, u32 flags)
+      : OpenFile{anonymous_inode(AnonymousKind::timer), flags | o_rdwr},
+        timer_{static_cast<Ref<FileTimer>&&>(timer)},
+        wall_{wall} {}
+  ~TimerFile() override { timer_->close(); }
+  Result<u64> read(Thread& thread, Transfer& transfer) override { return timer_->read(thread, transfer, nonblocking()); }
+  u32 poll(PollEntry* entry) override { return timer_->poll(entry); }
+  [[nodiscard]] bool can_poll() const override { return true; }
+  Result<u64> seek(i64, Whence) override { return u64{0}; }
+  [[nodiscard]] FileTimer& timer() { return *timer_; }
+  [[nodiscard]] bool wall() const { return wall_; }
+
+ private:
+  Ref<FileTimer> timer_;
+  const bool wall_;
+};
+
+}  // namespace
+
+Result<Ref<OpenFile>> make_timer_file(bool wall, u32 flags) {
+  Ref<FileTimer> timer = Ref<FileTimer>::adopt(TRY(memory::make<FileTimer>()));
+  return Ref<OpenFile>{Ref<TimerFile>::adopt(TRY(memory::make<TimerFile>(timer, wall, flags)))};
+}
+
+bool is_timer_file(const OpenFile& file) {
+  return is_anonymous(file.inode(), AnonymousKind::timer);
+}
+
+bool goes_by_wall_time(OpenFile& file) {
+  return static_cast<TimerFile&>(file).wall();
+}
+
+TimerSetting set_timer_file(OpenFile& file, Instant first, Duration interval) {
+  return static_cast<TimerFile&>(file).timer().change(first, interval);
+}
+
+TimerSetting timer_file_setting(OpenFile& file) {
+  return static_cast<TimerFile&>(file).timer().setting();
+}
+
+}  // namespace corral::fs
