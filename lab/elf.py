@@ -22,8 +22,8 @@ HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 PROGRAM_HEADER = struct.Struct("<IIQQQQQQ")
 
 
-def check_static(path: Path) -> bytes:
-    """The program's bytes, if it is a static x86-64 executable; otherwise a Problem."""
+def check(path: Path, *, dynamic: bool = False) -> bytes:
+    """The program's bytes, if the guest can run it: an x86-64 executable, static unless `dynamic`; otherwise a Problem."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:
@@ -47,10 +47,10 @@ def check_static(path: Path) -> bytes:
     if entry_size < PROGRAM_HEADER.size or table + count * entry_size > len(data):
         raise Problem(f"{path} is damaged: its program headers lie outside the file", "compile it again")
     kinds = {PROGRAM_HEADER.unpack_from(data, table + i * entry_size)[0] for i in range(count)}
-    if PT_INTERP in kinds:
+    if PT_INTERP in kinds and not dynamic:
         raise Problem(
             f"{path} is dynamically linked, and the guest has no shared libraries",
-            "link it statically: gcc -static …, g++ -static …, or musl-gcc -static …",
+            "link it statically (gcc -static …, g++ -static …, musl-gcc -static …), or run it among Debian's: --debian",
         )
     return data
 

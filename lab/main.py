@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab import boots, build, debugger, iso, options, packages, paths, payload, runner
+from lab import boots, build, debian, debugger, iso, options, packages, paths, payload, runner
 from lab.bench import main as bench
 from lab.command_line import compose
 from lab.machine import Machine, check_cores, memory_mib
@@ -35,7 +35,7 @@ def _common(parser: Parser) -> None:
 
 def _declare_machine(parser: Parser) -> None:
     parser.add_argument("--cores", type=positive, default=4, metavar="N", help="number of cores (default 4)")
-    parser.add_argument("--memory", default="512M", metavar="SIZE", help="such as 512M (default) or 2G")
+    parser.add_argument("--memory", metavar="SIZE", help="such as 512M (default; 1G with --debian) or 2G")
     parser.add_argument("--append", default="", metavar="OPTIONS", help="more options for the kernel, in one word")
     parser.add_argument("--timeout", type=seconds, metavar="S", help="end the emulator after S seconds (status 124)")
 
@@ -48,11 +48,13 @@ def _declare_run(parser: Parser) -> None:
     parser.add_argument("--gdb", action="store_true", help="wait for a debugger before the first instruction")
     parser.add_argument("--iso", action="store_true", help="boot an image by BIOS and GRUB")
     parser.add_argument("--uefi", action="store_true", help="boot an image by UEFI and GRUB")
+    parser.add_argument("--debian", action="store_true", help="among programs of Debian (docs/programs.md)")
 
 
 def _machine(values: Namespace, **more: object) -> Machine:
     check_cores(values.cores, getattr(values, "emulator", "qemu"))
-    return Machine(cores=values.cores, memory_mib=memory_mib(values.memory), **more)  # type: ignore[arg-type]
+    usual = f"{debian.MEMORY_MIB}M" if getattr(values, "debian", False) else "512M"
+    return Machine(cores=values.cores, memory_mib=memory_mib(values.memory or usual), **more)  # type: ignore[arg-type]
 
 
 def _run(values: Namespace, program: list[str]) -> int:
@@ -60,7 +62,7 @@ def _run(values: Namespace, program: list[str]) -> int:
     machine = _machine(values, seed=values.seed, wait_for_debugger=values.gdb)
     if values.emulator == "bochs" and (values.seed is not None or values.gdb):
         raise Problem("--seed and --gdb work with QEMU (Bochs always repeats)", "leave out --emulator bochs", WRONG_USE)
-    payload.resolve(program)  # a wrong program is said before anything is built
+    payload.resolve(program, dynamic=values.debian)  # a wrong program is said before anything is built
     uses = ["build", values.emulator]
     if values.uefi and (values.emulator == "bochs" or values.iso):
         raise Problem("--uefi works with QEMU, and without --iso", "leave out one of them", WRONG_USE)
@@ -71,7 +73,8 @@ def _run(values: Namespace, program: list[str]) -> int:
     packages.ensure(uses, yes=values.yes)
     build.build_system(verbose=values.verbose)
     return runner.run(
-        runner.Request(machine, values.emulator, values.append, tuple(program), values.timeout, values.iso, values.uefi)
+        runner.Request(machine, values.emulator, values.append, tuple(program), values.timeout, values.iso, values.uefi,
+                       values.debian)
     )
 
 

@@ -23,6 +23,7 @@ HOST_TESTS_BUILD = BUILD / "tests-host"
 SYSTEM_TESTS = ROOT / "tests" / "system"
 LAB_TESTS = ROOT / "lab" / "tests"
 
+DEBIAN = BUILD / "debian"
 LINUX = BUILD / "linux"
 RESULTS = BUILD / "results"
 IMAGE = BUILD / "corral.iso"

@@ -13,18 +13,19 @@ from pathlib import Path
 from lab import cpio, elf, paths
 
 
-def resolve(program: Sequence[str]) -> tuple[list[str], dict[str, bytes]]:
+def resolve(program: Sequence[str], *, dynamic: bool = False) -> tuple[list[str], dict[str, bytes]]:
     """The guest's argument vector, and the host files that it needs in /host.
 
-    An absolute path that the host lacks is taken for a path in the guest.
+    An absolute path that the host lacks is taken for a path in the guest; so is every absolute path when the guest has
+    shared libraries (`dynamic`), for it has most of the host's programs then.
     """
     if not program:
         return [], {}
     name = program[0]
     path = Path(name)
-    if "/" not in name or (path.is_absolute() and not path.exists()):
+    if "/" not in name or (path.is_absolute() and (dynamic or not path.exists())):
         return list(program), {}
-    return [f"/host/{path.name}", *program[1:]], {path.name: elf.check_static(path)}
+    return [f"/host/{path.name}", *program[1:]], {path.name: elf.check(path, dynamic=dynamic)}
 
 
 def host_archive(files: dict[str, bytes]) -> bytes:

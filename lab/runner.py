@@ -13,7 +13,7 @@ import tty
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab import bochs, command_line, iso, paths, payload, qemu, terminal, verdict
+from lab import bochs, command_line, debian, iso, paths, payload, qemu, terminal, verdict
 from lab.machine import Boot, Machine
 from lab.problem import GUEST_BROKE, TIMED_OUT, Problem
 from lab.qmp import Qmp
@@ -31,6 +31,7 @@ class Request:
     timeout: float | None
     by_image: bool
     by_uefi: bool = False
+    debian: bool = False  # Debian's programs, dynamically linked ones too
 
 
 def kernel_line(request: Request, argv: list[str]) -> str:
@@ -43,11 +44,12 @@ def kernel_line(request: Request, argv: list[str]) -> str:
 
 
 def run(request: Request) -> int:
-    argv, files = payload.resolve(request.program)
+    argv, files = payload.resolve(request.program, dynamic=request.debian)
+    base = debian.initramfs() if request.debian else paths.INITRAMFS
     line = kernel_line(request, argv)
     with tempfile.TemporaryDirectory(prefix="corral-run-") as name:
         work = Path(name)
-        initramfs = payload.initramfs(files, work)
+        initramfs = payload.initramfs(files, work, base)
         boot = Boot(paths.KERNEL_ELF, initramfs, line)
         if request.by_image or request.by_uefi or request.emulator == "bochs":
             entry = iso.Entry("multiboot2", paths.KERNEL_ELF, initramfs, line)

@@ -46,6 +46,7 @@ enum class Errno : int {
   enodata = 61,
   etime = 62,
   eoverflow = 75,
+  elibbad = 80,
   eopnotsupp = 95,
   etimedout = 110,
 

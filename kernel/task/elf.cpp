@@ -15,7 +15,7 @@ struct Header {  // Elf64_Ehdr
   u32 flags;
   u16 header_size, program_entry_size, program_count, section_entry_size, section_count, section_names;
 };
-static_assert(sizeof(Header) == 64);
+static_assert(sizeof(Header) == smallest_header);
 
 struct ProgramHeader {  // Elf64_Phdr
   u32 type, flags;
@@ -93,7 +93,7 @@ Result<Image> parse(std::span<const u8> head, u64 file_size, const char*& why) {
       return Errno::enoexec;
     }
     if (p.type == segment_interpreter) {
-      if (p.file_size < 2 || p.file_size > longest_interpreter || p.offset > file_size || file_size - p.offset < p.file_size) {
+      if (p.file_size < 2 || p.file_size > longest_interpreter) {
         why = "a bad interpreter name";
         return Errno::enoexec;
       }

@@ -28,12 +28,13 @@ struct Image {
   u64 program_headers = 0;            // address of the program headers in memory, 0: not loaded
   u16 program_header_count = 0;
   u16 program_header_size = 0;
-  u64 interpreter_offset = 0;         // file range of the interpreter's name (PT_INTERP)
-  u64 interpreter_size = 0;           // with its final zero; 0: none
+  u64 interpreter_offset = 0;         // file range of the interpreter's name (PT_INTERP); may lie beyond the end
+  u64 interpreter_size = 0;           // with its final zero, at most 4096; 0: none
   bool executable_stack = false;
   u64 lowest = 0, highest = 0;        // page-rounded address range of all segments
 };
 
+inline constexpr u64 smallest_header = 64;   // a file that is shorter is no ELF file of any kind
 inline constexpr u64 header_bytes = 4096;  // what parse() wants to see of the file: the header and all program headers
 
 // `head`: the first bytes of the file (header_bytes, or the whole file when shorter); `file_size` in bytes.

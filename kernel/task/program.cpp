@@ -210,22 +210,29 @@ Result<elf::Image> read_image(ByteSource& source) {
   return image;
 }
 
-Result<LoadedProgram> load_program(vm::Caller& caller, ByteSource& source, const elf::Image& image, ByteSource* interpreter,
+Result<elf::Image> read_interpreter(ByteSource& source) {
+  if (source.size() < elf::smallest_header) return Errno::eio;
+  Result<elf::Image> image = read_image(source);
+  if (!image && image.error() == Errno::enoexec) return Errno::elibbad;
+  return image;
+}
+
+Result<LoadedProgram> load_program(vm::Caller& caller, const ProgramFile& file, const ProgramFile* interpreter,
                                    const ArgumentBlock& arguments, std::string_view path) {
   LoadedProgram loaded;
   loaded.space = TRY(vm::AddressSpace::create());
   vm::AddressSpace& space = *loaded.space;
+  const elf::Image& image = file.image;
   const PlacedImage program{image, image.position_independent ? program_base - image.lowest : 0};
-  TRY(map_image(space, caller, source, program));
+  TRY(map_image(space, caller, file.source, program));
   space.set_break_start({round_up(program.base + image.highest, page_size)});
   loaded.entry = {program.base + image.entry};
 
   u64 interpreter_at = 0;
   if (interpreter != nullptr) {
-    const elf::Image other = TRY(read_image(*interpreter));
-    if (!other.position_independent) return Errno::enoexec;
-    const PlacedImage placed{other, interpreter_base - other.lowest};
-    TRY(map_image(space, caller, *interpreter, placed));
+    const elf::Image& other = interpreter->image;
+    const PlacedImage placed{other, other.position_independent ? interpreter_base - other.lowest : 0};
+    TRY(map_image(space, caller, interpreter->source, placed));
     interpreter_at = placed.base;
     loaded.entry = {placed.base + other.entry};
   }

@@ -24,10 +24,19 @@ struct PlacedImage {
 
 // Reads and checks the headers. enoexec, logged with the reason; eio.
 Result<elf::Image> read_image(ByteSource& source);
+// The same for a program's interpreter, with Linux's errors for one: eio: shorter than a header; elibbad: whatever else is
+// wrong with it, also what Linux finds too late to answer anything.
+Result<elf::Image> read_interpreter(ByteSource& source);
 
-// A new address space with the program, and its interpreter if it has one (`interpreter` may be null otherwise). `path`: for
-// AT_EXECFN. Never waits: nobody else knows the new space. enomem, enoexec.
-Result<LoadedProgram> load_program(vm::Caller& caller, ByteSource& source, const elf::Image& image, ByteSource* interpreter,
+// A file and what its headers say.
+struct ProgramFile {
+  ByteSource& source;
+  const elf::Image& image;
+};
+
+// A new address space with the program, and its interpreter if it has one (else null). `path`: for AT_EXECFN. Never
+// waits: nobody else knows the new space. enomem, enoexec.
+Result<LoadedProgram> load_program(vm::Caller& caller, const ProgramFile& file, const ProgramFile* interpreter,
                                    const ArgumentBlock& arguments, std::string_view path);
 
 }  // namespace corral

@@ -5,7 +5,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from lab import docs_commands, docs_references, paths, reference
+from lab import docs_commands, docs_references, paths, programs, reference
 from lab.problem import Problem
 
 
@@ -105,6 +105,16 @@ class SystemCalls(unittest.TestCase):
     def test_the_page_is_current(self) -> None:
         kept = (paths.ROOT / reference.PAGE).read_text(encoding="utf-8")
         self.assertEqual(kept, reference.page(paths.ROOT), "write it anew: python3 -m lab.reference")
+
+
+class Programs(unittest.TestCase):
+    def test_the_page_is_current(self) -> None:
+        kept = (paths.ROOT / programs.PAGE).read_text(encoding="utf-8")
+        self.assertEqual(kept, programs.page(), "write it anew: python3 -m lab.programs")
+
+    def test_no_trial_stands_twice(self) -> None:
+        names = [trial.name for trial in programs.TRIALS]
+        self.assertEqual(len(names), len(set(names)))
 
 
 class BootOptions(unittest.TestCase):

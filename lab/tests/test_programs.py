@@ -25,13 +25,13 @@ class Static(unittest.TestCase):
     def refusal(self, data: bytes) -> str:
         self.file.write_bytes(data)
         with self.assertRaises(Problem) as caught:
-            elf.check_static(self.file)
+            elf.check(self.file)
         return str(caught.exception)
 
     def test_static_programs_pass(self) -> None:
         for kind in (elf.ET_EXEC, elf.ET_DYN):
             self.file.write_bytes(program(kind))
-            self.assertEqual(elf.check_static(self.file), program(kind))
+            self.assertEqual(elf.check(self.file), program(kind))
 
     def test_refusals_name_the_mend(self) -> None:
         self.assertIn("-static", self.refusal(program(segments=(elf.PT_INTERP, 1))))
@@ -45,7 +45,7 @@ class Static(unittest.TestCase):
 
     def test_a_missing_file_is_said(self) -> None:
         with self.assertRaises(Problem) as caught:
-            elf.check_static(self.file)
+            elf.check(self.file)
         self.assertIn("no such file", caught.exception.what)
 
     def test_host_paths_become_guest_paths(self) -> None:

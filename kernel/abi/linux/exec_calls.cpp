@@ -113,6 +113,50 @@ void commit(Thread& thread, LoadedProgram& program, std::string_view name, fs::I
   process.give_back_space();
 }
 
+// The file that the program names as its interpreter. eio: the name lies beyond the end; enoexec: it does not end.
+Result<Ref<fs::Inode>> open_interpreter(Thread& thread, ByteSource& source, const elf::Image& image) {
+  Text path;
+  TRY(path.allocate(image.interpreter_size));
+  const u64 got = TRY(source.read_at(image.interpreter_offset, {reinterpret_cast<u8*>(path.data()), image.interpreter_size}));
+  if (got != image.interpreter_size) return Errno::eio;
+  if (path.data()[got - 1] != '\0') return Errno::enoexec;
+  return fs::open_executable(thread, at_fdcwd, path.data());
+}
+
+// The images of both are large: each has a frame of its own.
+[[gnu::noinline]] Result<LoadedProgram> load(Thread& thread, const ProgramFile& file, const ArgumentBlock& arguments,
+                                             std::string_view path) {
+  if (file.image.interpreter_size == 0) {
+    TRY(thread.process().become_alone(thread));
+    return load_program(thread.caller, file, nullptr, arguments, path);
+  }
+  fs::ExecutableSource source{TRY(open_interpreter(thread, file.source, file.image))};
+  const elf::Image image = TRY(read_interpreter(source));
+  const ProgramFile interpreter{source, image};
+  TRY(thread.process().become_alone(thread));
+  return load_program(thread.caller, file, &interpreter, arguments, path);
+}
+
+// As long as `file` is a script: makes it the program that the script names, and the script an argument of that.
+[[gnu::noinline]] Result<void> follow_scripts(Thread& thread, Ref<fs::Inode>& file, std::string_view path,
+                                              ArgumentBlock& arguments) {
+  char line[script_line];
+  Text text;
+  for (u32 depth = 0;; ++depth) {
+    fs::ExecutableSource source{file};
+    const u64 got = TRY(source.read_at(0, {reinterpret_cast<u8*>(line), sizeof line}));
+    std::string_view interpreter;
+    std::string_view argument;
+    if (!parse_script({line, got}, interpreter, argument)) return {};
+    if (depth == deepest_script) return Errno::eloop;
+    TRY(arguments.replace_first(interpreter, argument, path));
+    if (text.data() == nullptr) TRY(text.allocate(script_line));
+    memcpy(text.data(), interpreter.data(), interpreter.size());
+    path = {text.data(), interpreter.size()};
+    file = TRY(fs::open_executable(thread, at_fdcwd, path));
+  }
+}
+
 Result<i64> execute(Call& call, i32 directory, VirtualAddress path_at, VirtualAddress arguments_at,
                     VirtualAddress environment_at, u32 flags) {
   Text path_text;
@@ -144,39 +188,10 @@ constexpr Entry entries[] = {{59, "execve", sys_execve}, {322, "execveat", sys_e
 
 Result<void> execute_program(Thread& thread, i32 directory, std::string_view path, ArgumentBlock& arguments, u32 flags) {
   Ref<fs::Inode> file = TRY(fs::open_executable(thread, directory, path, flags));
-  char line[script_line];
-  Text interpreter_text;
-  std::string_view script = path;
-  for (u32 depth = 0;; ++depth) {
-    fs::ExecutableSource source{file};
-    const u64 got = TRY(source.read_at(0, {reinterpret_cast<u8*>(line), sizeof line}));
-    std::string_view interpreter;
-    std::string_view argument;
-    if (!parse_script({line, got}, interpreter, argument)) break;
-    if (depth == deepest_script) return Errno::eloop;
-    TRY(arguments.replace_first(interpreter, argument, script));
-    if (interpreter_text.data() == nullptr) TRY(interpreter_text.allocate(script_line));
-    memcpy(interpreter_text.data(), interpreter.data(), interpreter.size());
-    script = {interpreter_text.data(), interpreter.size()};
-    file = TRY(fs::open_executable(thread, at_fdcwd, script));
-  }
-
+  TRY(follow_scripts(thread, file, path, arguments));
   fs::ExecutableSource source{file};
   const elf::Image image = TRY(read_image(source));
-  Ref<fs::Inode> loader_file;
-  if (image.interpreter_size != 0) {
-    Text loader_path;
-    TRY(loader_path.allocate(image.interpreter_size));
-    const u64 got =
-        TRY(source.read_at(image.interpreter_offset, {reinterpret_cast<u8*>(loader_path.data()), image.interpreter_size}));
-    if (got != image.interpreter_size || loader_path.data()[got - 1] != '\0') return Errno::enoexec;
-    loader_file = TRY(fs::open_executable(thread, at_fdcwd, {loader_path.data(), got - 1}));
-  }
-
-  TRY(thread.process().become_alone(thread));
-  fs::ExecutableSource loader_source{loader_file};
-  LoadedProgram program =
-      TRY(load_program(thread.caller, source, image, loader_file ? &loader_source : nullptr, arguments, path));
+  LoadedProgram program = TRY(load(thread, {source, image}, arguments, path));
   commit(thread, program, base_name(path), *file);
   return {};
 }

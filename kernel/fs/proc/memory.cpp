@@ -1,4 +1,4 @@
-// /proc/meminfo and /proc/heap.
+// /proc/meminfo, vmstat, swaps and heap.
 #include "fs/mounts.h"
 #include "fs/proc/proc.h"
 #include "memory/heap.h"
@@ -44,6 +44,21 @@ Result<void> meminfo(TextBuffer& to, const Subject&) {
   line("SReclaimable:", 0);
   line("SUnreclaim:", heap.slab_pages + heap.block_pages);
   line("Reserved:", pages.reserved);
+  return {};
+}
+
+// The lines of Linux's file that Corral has numbers for; nothing is ever swapped.
+Result<void> vmstat(TextBuffer& to, const Subject&) {
+  const memory::PageStatistics pages = memory::page_statistics();
+  const memory::HeapStatistics heap = memory::heap_statistics();
+  to.print("nr_free_pages {}\nnr_file_pages {}\nnr_slab_reclaimable 0\nnr_slab_unreclaimable {}\n",
+           pages.free_global + pages.free_local, file_pages(), heap.slab_pages + heap.block_pages);
+  to.append("pswpin 0\npswpout 0\n");
+  return {};
+}
+
+Result<void> swaps(TextBuffer& to, const Subject&) {
+  to.append("Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n");
   return {};
 }
 

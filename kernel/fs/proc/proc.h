@@ -10,7 +10,7 @@
 namespace corral::fs {
 
 [[nodiscard]] const GeneratedDirectory& proc_root();
-[[nodiscard]] const GeneratedDirectory& sys_root();
+[[nodiscard]] const GeneratedDirectory& sys_root();  // sys_root.cpp
 // Boot context: `text` lives for ever.
 void set_proc_command_line(std::string_view text);
 [[nodiscard]] std::string_view proc_command_line();
@@ -30,6 +30,8 @@ Result<void> provoke(std::string_view text, const Subject& subject);
 // memory.cpp
 Result<void> meminfo(TextBuffer& to, const Subject& subject);
 Result<void> heap(TextBuffer& to, const Subject& subject);
+Result<void> vmstat(TextBuffer& to, const Subject& subject);
+Result<void> swaps(TextBuffer& to, const Subject& subject);
 // times.cpp
 Result<void> stat(TextBuffer& to, const Subject& subject);
 Result<void> uptime(TextBuffer& to, const Subject& subject);
@@ -53,6 +55,8 @@ Result<void> process_comm(TextBuffer& to, const Subject& subject);
 Result<void> set_process_comm(std::string_view text, const Subject& subject);
 // "0-3,5": for texts about cores.
 void append_core_list(TextBuffer& to, const CoreSet& set);
+// "0000000f": the same as words of 32 bits, the highest first, separated by commas.
+void append_core_mask(TextBuffer& to, const CoreSet& set);
 // process_memory.cpp
 Result<void> process_command_line(TextBuffer& to, const Subject& subject);
 Result<void> process_environment(TextBuffer& to, const Subject& subject);

@@ -113,8 +113,14 @@ Result<Picture> picture_of(const Subject& subject) {
   return Result<Picture>{std::move(p)};
 }
 
+CoreSet existing(const CoreSet& set) {
+  return set & CoreSet::first(cores::count());
+}
+
+}  // namespace
+
 // In Linux's form: words of 32 bits, the highest first, separated by commas.
-void core_mask(TextBuffer& to, const CoreSet& set) {
+void append_core_mask(TextBuffer& to, const CoreSet& set) {
   const u32 words = (cores::count() + 31) / 32;
   for (u32 i = words; i-- > 0;) {
     const u64 both = set.word(i / 2);
@@ -124,12 +130,6 @@ void core_mask(TextBuffer& to, const CoreSet& set) {
     if (i > 0) to.append(",");
   }
 }
-
-CoreSet existing(const CoreSet& set) {
-  return set & CoreSet::first(cores::count());
-}
-
-}  // namespace
 
 void append_core_list(TextBuffer& to, const CoreSet& set) {
   bool first = true;
@@ -203,7 +203,7 @@ Result<void> process_status(TextBuffer& to, const Subject& subject) {
   to.print("SigBlk:\t{X16}\nSigIgn:\t{X16}\nSigCgt:\t{X16}\n", p.blocked, p.ignored, p.caught);
   to.append("CapInh:\t0000000000000000\nCapPrm:\t000001ffffffffff\nCapEff:\t000001ffffffffff\n");
   to.append("Cpus_allowed:\t");
-  core_mask(to, existing(p.allowed));
+  append_core_mask(to, existing(p.allowed));
   to.append("\nCpus_allowed_list:\t");
   append_core_list(to, existing(p.allowed));
   to.append("\nMems_allowed:\t1\nMems_allowed_list:\t0\n");

@@ -139,7 +139,7 @@ TEST(Elf, RefusesDamagedSegments) {
 
 TEST(Elf, RefusesABadInterpreter) {
   File f;
-  f.programs.push_back({3, 4, 0x2700, 0, 0, 0x200, 0x200, 1});
+  f.programs.push_back({3, 4, 0x2700, 0, 0, 4097, 4097, 1});
   expect_refused(f, "interpreter");
   f.programs.back().file_size = 1;
   expect_refused(f, "interpreter");

@@ -1,0 +1,113 @@
+"""The Debian programs that Corral is tried with: how each is driven, and whether it works. Written to docs/programs.md.
+
+    python3 -m lab.programs          writes the page
+    python3 -m lab.programs --check  says whether it is current (a test does the same)
+
+tests/system/test_debian_programs.py runs every trial: what works must show what is expected here, and what does not
+must still fail. So a line of the page is the result of a test.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+from lab import debian, paths
+
+PAGE = "docs/programs.md"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """`command` for the guest's shell; `shows`: a regular expression that its output matches when it works.
+
+    `lacks` says why it does not; then the command must fail or show something else.
+    """
+
+    name: str
+    does: str
+    command: str
+    shows: str
+    lacks: str = ""
+
+
+TRIALS = (
+    Trial("bash", "arrays, arithmetic, process substitution, a pipeline's statuses",
+          r"""bash -c 'a=({1..10}); s=0; for x in "${a[@]}"; do ((s+=x)); done; diff <(seq 3) <(seq 3) && echo "sum $s"; false | true; echo "${PIPESTATUS[*]}"'""",
+          r"sum 55\n1 0\n"),
+    Trial("coreutils", "files copied with their times, sorted, hashed, counted; a time limit kept",
+          "cp -a /etc /tmp/copy && du -s /tmp/copy > /dev/null && seq 1000 | shuf | sort -n | sha256sum; timeout 1 sleep 60; "
+          "echo $?; stat -c %F /dev/null; df / | wc -l; nproc",
+          r"67d4ff71d43921d5739f387da09746f405e425b07d727e4c69d029461d1f051f  -\n124\ncharacter special file\n2\n4\n"),
+    Trial("findutils, grep, sed, tar, gzip", "an archive made, compressed and unpacked",
+          "cd /tmp && tar czf a.tgz -C /usr/lib/python3.11 json && mkdir -p un && tar xzf a.tgz -C un && "
+          r"find un -name '*.py' | sed 's/.*\///' | grep -c py; cd",
+          r"5\n"),
+    Trial("procps", "ps, free, uptime, vmstat and top read /proc",
+          "ps -eo pid,comm | head -2; free | wc -l; uptime | wc -l; vmstat | wc -l; top -bn1 | grep -c Cpu",
+          r" *PID COMMAND\n +1 sh\n3\n1\n3\n1\n"),
+    Trial("util-linux", "taskset, nice, flock, lscpu, findmnt", "taskset -c 2 nproc; nice -n 5 nice; "
+          "flock /tmp/lock echo locked; lscpu | grep -c '^CPU(s): *4'; findmnt -n -o FSTYPE /proc", r"1\n5\nlocked\n1\nproc\n"),
+    Trial("htop", "draws its first screen with a meter for each core",
+          "(sleep 4; printf q) | TERM=linux timeout --foreground 20 htop > /tmp/screen; grep -ac Tasks /tmp/screen", r"1\n"),
+    Trial("python3", "the interpreter, its library, threads", "timeout 120 python3 /host/threads.py", r"threads 4000 True\n"),
+    Trial("python3 multiprocessing", "processes in a pool, queues, shared memory, subprocess",
+          "timeout 120 python3 /host/processes.py", r"pool 2646700\nqueue 1225\nshared 200\nsubprocess THROUGH A PIPE\n"),
+    Trial("lua5.4", "coroutines, string library, pipes to programs",
+          r"""lua5.4 -e 'local c=coroutine.wrap(function() for i=1,3 do coroutine.yield(i) end end) print(c()+c()+c(), io.popen("echo out"):read())'""",
+          r"6\tout\n"),
+    Trial("sqlite3", "a database with a write-ahead log", "rm -f /tmp/t.db*; sqlite3 /tmp/t.db < /host/tables.sql",
+          r"wal\njoined\|1999\nok\n"),
+    Trial("gcc", "a threaded C program compiled, linked and run", "cd /tmp && timeout 200 gcc -O2 -o hello /host/hello.c -lm && "
+          "./hello; cd", r"compiled here: 1 1\.5\n"),
+    Trial("git", "commits, a merge, fsck, gc, status", "timeout 200 sh /host/git.sh", r" M file\n2\n"),
+    Trial("sysbench cpu", "primes, 4 threads", "sysbench cpu --threads=4 --time=2 run | grep -c 'execution time'", r"1\n"),
+    Trial("sysbench memory", "writes, 4 threads", "sysbench memory --threads=4 --time=2 run | grep -c transferred", r"1\n"),
+    Trial("sysbench threads", "64 threads, 8 locks", "sysbench threads --threads=64 --time=2 run | grep -c 'execution time'",
+          r"1\n"),
+    Trial("sysbench mutex", "4 threads", "sysbench mutex --threads=4 --mutex-loops=100 --mutex-locks=1000 run | "
+          "grep -c 'execution time'", r"1\n"),
+    Trial("hackbench -p", "processes, and threads, that talk through pipes", "hackbench -p -g 2 -l 20 | grep -c Time; "
+          "hackbench -p -T -g 2 -l 20 | grep -c Time", r"1\n1\n"),
+    Trial("hackbench", "the same through socket pairs", "hackbench -g 2 -l 20 | grep -c Time", r"1\n", "sockets"),
+    Trial("cyclictest", "latency of timers, real-time threads", "cyclictest -t2 -p 80 -l 50 -q | grep -c Avg", r"2\n",
+          "real-time scheduling classes"),
+    Trial("stress-ng", "processors, switches, futexes, threads, semaphores",
+          "stress-ng --cpu 2 --switch 2 --futex 2 --pthread 2 --sem 2 -t 3 2>&1 | grep -c 'successful run'", r"1\n"),
+    Trial("redis", "the server on a UNIX socket, its client and its benchmark", "timeout 60 sh /host/redis.sh",
+          r"PONG\nOK\nvalue\n2\n", "sockets"),
+)
+
+HEAD = """\
+# Programs of Debian
+
+Programs as Debian 12 ships them, unmodified and dynamically linked, on 4 cores. `./corral run --debian -- python3 -c 'print(6 * 7)'`
+runs one, `./corral run --debian` gives a shell among them. The packages ({count} with their libraries, `lab/debian-packages.txt`)
+are downloaded the first time, unpacked without being installed, and packed into an initramfs (`lab/debian.py`).
+
+Each line is a trial of `tests/system/test_debian_programs.py`: what works shows the expected output there, and what does not is
+checked to fail still. The page is written by `python3 -m lab.programs`; a test compares.
+
+| program | what it is asked to do | works |
+|---|---|---|
+"""
+
+
+def page() -> str:
+    rows = [f"| {trial.name} | {trial.does} | {f'no: {trial.lacks}' if trial.lacks else 'yes'} |" for trial in TRIALS]
+    return HEAD.format(count=len(debian.package_names())) + "\n".join(rows) + "\n"
+
+
+def main(arguments: list[str]) -> int:
+    kept = paths.ROOT / PAGE
+    if arguments == ["--check"]:
+        if kept.is_file() and kept.read_text(encoding="utf-8") == page():
+            return 0
+        print(f"{PAGE} is not current: python3 -m lab.programs", file=sys.stderr)
+        return 1
+    kept.write_text(page(), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,64 @@
+"""Programs of Debian 12, dynamically linked and unmodified: every trial of lab/programs.py, in one guest with 4 cores.
+
+A program that works must go on working; one that is known not to must still fail, so that docs/programs.md, which is
+written from the same table, never says less or more than what is true.
+"""
+
+import re
+import subprocess
+import unittest
+
+from lab import debian, guest, paths, programs
+from lab.testing.shared_guest import SharedGuest
+
+SCRIPTS = paths.SYSTEM_TESTS / "debian"
+
+
+class Programs(SharedGuest, unittest.TestCase):
+    @classmethod
+    def boot(cls) -> guest.Guest:
+        files = {file.name: file.read_bytes() for file in SCRIPTS.iterdir()}
+        return guest.corral(cls.CORES, initramfs=debian.initramfs(), options="quiet",
+                            memory_mib=debian.MEMORY_MIB, files=files)
+
+    def attempt(self, trial: programs.Trial) -> None:
+        answer = self.machine.run(trial.command)
+        works = re.fullmatch(trial.shows, answer.output) is not None
+        if trial.lacks:
+            self.assertFalse(works, f"{trial.name} works: take its `lacks` out of lab/programs.py")
+        else:
+            self.assertTrue(works, f"{trial.command}\nshowed\n{answer.output[-3000:]}\nnot\n{trial.shows}")
+
+
+def _declare(trial: programs.Trial) -> None:
+    def test(self: Programs) -> None:
+        self.attempt(trial)
+
+    setattr(Programs, "test_" + re.sub(r"\W+", "_", trial.name).strip("_"), test)
+
+
+for _trial in programs.TRIALS:
+    _declare(_trial)
+
+
+class Command(unittest.TestCase):
+    def test_a_person_runs_a_program_of_debian(self) -> None:
+        ended = subprocess.run([str(paths.ROOT / "corral"), "run", "--debian", "--timeout", "300", "--", "python3", "-c",
+                                "print(6 * 7)"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        self.assertEqual((ended.stdout, ended.returncode), ("42\n", 0), ended.stderr)
+
+
+class Tree(unittest.TestCase):
+    def test_every_program_finds_its_libraries(self) -> None:
+        """What a file of the tree is linked with is in the tree: the list of packages is complete."""
+        tree = debian.tree()
+        libraries = {path.name for path in (tree / "usr/lib").rglob("*.so*")} | {"ld-linux-x86-64.so.2"}
+        for path in sorted((tree / "usr/bin").iterdir()) + sorted((tree / "usr/lib").rglob("*.so*")):
+            if path.is_file() and not path.is_symlink() and path.read_bytes()[:4] == b"\x7fELF":
+                said = subprocess.run(["readelf", "-d", str(path)], capture_output=True, text=True, check=True).stdout
+                for name in re.findall(r"\(NEEDED\).*\[(.*)\]", said):
+                    self.assertIn(name, libraries, str(path))
+
+
+if __name__ == "__main__":
+    unittest.main()
