@@ -116,6 +116,7 @@ def main():
     parser.add_argument("--busybox", required=True, help="static busybox binary, taken unmodified")
     parser.add_argument("--programs", nargs="+", metavar="X", default=[], help="folder, then names, for /bin")
     parser.add_argument("--tests", nargs="+", metavar="X", default=[], help="folder, then names, for /tests")
+    parser.add_argument("--probes", nargs="+", metavar="X", default=[], help="folder, then names, for /probes")
     options = parser.parse_args()
 
     tree = Tree()
@@ -123,7 +124,7 @@ def main():
         tree.directory(path)
     tree.skeleton(options.skeleton)
     tree.file("bin/busybox", os.path.realpath(options.busybox), executable=True)
-    for group, place in ((options.programs, "bin"), (options.tests, "tests")):
+    for group, place in ((options.programs, "bin"), (options.tests, "tests"), (options.probes, "probes")):
         for name in group[1:]:
             tree.file(f"{place}/{name}", os.path.join(group[0], name), executable=True)
 

@@ -11,6 +11,7 @@
 #include "device/interrupts.h"
 #include "device/machine.h"
 #include "fs/setup.h"
+#include "memory/canary.h"
 #include "memory/heap.h"
 #include "memory/page_allocator.h"
 #include "platform/pc/core_start.h"
@@ -70,6 +71,7 @@ void read_options(const BootInfo& info) {
 }
 
 void start_memory(const BootInfo& info) {
+  if (options.memory_canary) memory::use_canaries();
   memory::initialise_pages(info, info.reserved_memory());
   memory::initialise_heap();
   const memory::PageStatistics pages = memory::page_statistics();

@@ -23,6 +23,7 @@ struct Options {
   std::string_view placement = "least-loaded";
   std::string_view init = "/init";
   std::string_view test = "";
+  bool memory_canary = false;
   bool provoke = false;
   u64 timer_hz = 250;
   u64 cores_max = max_cores;

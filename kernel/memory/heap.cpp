@@ -8,6 +8,7 @@
 
 #include "arch/page_table.h"
 #include "arch/processor.h"
+#include "memory/canary.h"
 #include "memory/failure.h"
 #include "memory/page_allocator.h"
 #include "memory/slab_cache.h"
@@ -167,7 +168,9 @@ void* allocate(size_t size) {
     if (!refill(index, magazine)) return nullptr;
     object = magazine.pop();
   }
-  return FreeObject::open(*object, sizes[index]);
+  void* opened = FreeObject::open(*object, sizes[index]);
+  lay_canaries(opened, sizes[index]);
+  return opened;
 }
 
 void release(void* pointer) {

@@ -12,6 +12,7 @@
 #include "arch/processor.h"
 #include "lib/memory_functions.h"
 #include "memory/buddy_allocator.h"
+#include "memory/canary.h"
 #include "memory/failure.h"
 #include "memory/memory_map.h"
 #include "memory/page_list.h"
@@ -148,7 +149,11 @@ Result<Frame*> allocate_page(Zero zero) {
     frame = list.pop();
   }
   frame->references.store(1, Order::relaxed);
-  if (zero == Zero::yes) memset(contents(*frame), 0, page_size);
+  if (zero == Zero::yes) {
+    memset(contents(*frame), 0, page_size);
+  } else {
+    lay_canaries(contents(*frame), page_size);
+  }
   return frame;
 }
 
@@ -159,6 +164,7 @@ void release_page(Frame& frame) {
   KERNEL_ASSERT(before != 0);
   if (before != 1) return;
   KERNEL_ASSERT(!frame.link.linked());
+  lay_canaries(contents(frame), page_size);
   PageList& list = own_list();
   list.push(frame);
   if (list.size() >= PageList::limit) [[unlikely]]
@@ -173,6 +179,7 @@ Result<Frame*> allocate_block(u32 order) {
       Frame* block = pages.buddy.allocate(order);
       if (block != nullptr) {
         block->references.store(1, Order::relaxed);
+        lay_canaries(contents(*block), page_size << order);
         return block;
       }
     }

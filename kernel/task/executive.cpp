@@ -9,6 +9,7 @@
 #include "arch/tls.h"
 #include "arch/traps.h"
 #include "device/interrupts.h"
+#include "memory/canary.h"
 #include "sched/engine/manager.h"
 #include "sync/interleave.h"
 #include "task/exit.h"
@@ -20,6 +21,9 @@
 namespace corral {
 
 namespace {
+
+// What is filled with the pattern below a step's frame: half of a kernel stack, and more than any step needs.
+constexpr u64 canary_stack = 2 * page_size;
 
 constinit Step system_call_step = nullptr;
 
@@ -77,6 +81,8 @@ bool Executive::run_step(Step step) {
     thread.step = {};
     thread.begin_waits();
   }
+  if (memory::canaries_used()) [[unlikely]]
+    arch::fill_free_stack(canary_stack, memory::canary_word);
   const Errno result = step(thread);
   if (result == Errno::blocked) {
     block_current();

@@ -2,6 +2,7 @@
 // Context: a thread's step; the thread need not have the address space loaded. See address_space.h for why a resolved
 // page stays for the rest of the step.
 #include "lib/memory_functions.h"
+#include "memory/canary.h"
 #include "memory/page_allocator.h"
 #include "vm/address_space.h"
 
@@ -55,6 +56,7 @@ Result<void> copy_in(AddressSpace& space, Caller& caller, void* to, VirtualAddre
 }
 
 Result<void> copy_out(AddressSpace& space, Caller& caller, VirtualAddress to, const void* from, u64 size) {
+  memory::check_for_canaries(from, size);
   const auto* bytes = static_cast<const u8*>(from);
   while (size != 0) {
     const u64 now = within_page(to, size);

@@ -171,6 +171,48 @@ void test_blocking() {
   CHECK_EQ(sigprocmask(SIG_SETMASK, &old, nullptr), 0);
 }
 
+// sigwaitinfo gets what is ignored by default, or on purpose, when it comes during the wait: it is awaited.
+void test_awaiting_what_is_ignored() {
+  const sigset_t set = only(SIGCHLD);
+  sigset_t old;
+  CHECK_EQ(sigprocmask(SIG_BLOCK, &set, &old), 0);
+  using Flags = const bool[];
+  for (const bool waits_first : Flags{true, false}) {
+    const pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+      if (waits_first) { check_sleep_us(20000); }
+      _exit(7);
+    }
+    if (!waits_first) { check_sleep_us(20000); }
+    siginfo_t info{};
+    CHECK_EQ(sigwaitinfo(&set, &info), SIGCHLD);
+    CHECK_EQ(info.si_pid, child);
+    CHECK_EQ(info.si_status, 7);
+    CHECK_EQ(waitpid(child, nullptr, 0), child);
+  }
+  CHECK_EQ(sigprocmask(SIG_SETMASK, &old, nullptr), 0);
+
+  // Many times, so that the signal meets every moment of the wait. The parent leaves no time between.
+  const sigset_t user = only(SIGUSR1);
+  CHECK_EQ(sigprocmask(SIG_BLOCK, &user, &old), 0);
+  on(SIGUSR1, SIG_IGN);
+  const pid_t parent = getpid();
+  const pid_t sender = fork();
+  CHECK(sender >= 0);
+  if (sender == 0) {
+    while (getppid() == parent) { kill(parent, SIGUSR1); }
+    _exit(0);
+  }
+  const timespec long_time = {20, 0};
+  for (long round = 0; round < 500 * check_effort; ++round) { CHECK_EQ(sigtimedwait(&user, nullptr, &long_time), SIGUSR1); }
+  CHECK_EQ(kill(sender, SIGKILL), 0);
+  CHECK_EQ(waitpid(sender, nullptr, 0), sender);
+  on(SIGUSR1, SIG_IGN);
+  CHECK_EQ(sigprocmask(SIG_SETMASK, &old, nullptr), 0);
+  on(SIGUSR1, SIG_DFL);
+}
+
 // Real-time signals queue, in order, with their values.
 void test_queue() {
   static int values[8];
@@ -263,6 +305,7 @@ int main(int argc, char** argv) {
   test_defaults();
   test_masks_in_handlers();
   test_blocking();
+  test_awaiting_what_is_ignored();
   test_interrupted_calls();
   test_queue();
   return check_done();

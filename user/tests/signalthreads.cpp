@@ -111,10 +111,58 @@ void test_threads() {
   });
 }
 
+// A signal to the process that meets changing masks is never left lying: one thread has it open at every moment.
+void test_masks_that_change() {
+  static volatile bool stop;
+  static unsigned taken;
+  stop = false;
+  taken = 0;
+  on(SIGUSR1, [](int) { __atomic_fetch_add(&taken, 1, __ATOMIC_SEQ_CST); });
+  const sigset_t set = only(SIGUSR1);
+  pthread_t threads[2];
+  pthread_t sleeper{};  // always has it open, and is woken for what the others had been chosen for
+  CHECK_EQ(pthread_create(
+               &sleeper, nullptr,
+               [](void*) -> void* {
+                 while (!stop) { pause(); }
+                 return nullptr;
+               },
+               nullptr),
+           0);
+  CHECK_EQ(pthread_sigmask(SIG_BLOCK, &set, nullptr), 0);
+  for (auto& thread : threads) {
+    CHECK_EQ(pthread_create(
+                 &thread, nullptr,
+                 [](void*) -> void* {
+                   const sigset_t own = only(SIGUSR1);
+                   while (!stop) {
+                     pthread_sigmask(SIG_UNBLOCK, &own, nullptr);
+                     pthread_sigmask(SIG_BLOCK, &own, nullptr);
+                   }
+                   return nullptr;
+                 },
+                 nullptr),
+             0);
+  }
+  for (unsigned sent = 1; sent <= 300 * static_cast<unsigned>(check_effort); ++sent) {
+    CHECK_EQ(kill(getpid(), SIGUSR1), 0);
+    for (int tries = 0; __atomic_load_n(&taken, __ATOMIC_SEQ_CST) < sent; ++tries) {
+      CHECK(tries < 40000);
+      check_sleep_us(50);
+    }
+  }
+  stop = true;
+  for (const auto thread : threads) { CHECK_EQ(pthread_join(thread, nullptr), 0); }
+  CHECK_EQ(pthread_kill(sleeper, SIGUSR1), 0);
+  CHECK_EQ(pthread_join(sleeper, nullptr), 0);
+  CHECK_EQ(pthread_sigmask(SIG_UNBLOCK, &set, nullptr), 0);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   check_begin("signalthreads", argc, argv);
   test_threads();
+  test_masks_that_change();
   return check_done();
 }

@@ -44,22 +44,44 @@ void take_back(u64 from, u64 to) REQUIRES(map_lock) {
   }
 }
 
-void audit_table(const u64* table, u32 level, u64 rights, KernelMapAudit& audit) {
-  for (u32 i = level == root_level ? kernel_half : 0; i < table_entries; ++i) {
-    u64 entry = load_entry(&table[i]);
-    if ((entry & entry_present) == 0) continue;
-    // Write and user count only when every level grants them; no-execute when any level sets it.
-    u64 granted = (rights & entry & (entry_write | entry_user)) | ((rights | entry) & entry_no_execute);
-    if (!is_leaf(entry, level)) {
-      audit_table(table_of(entry), level - 1, granted, audit);
-      continue;
+// Puts pages together that are next to one another and have the same rights.
+class RangeCollector {
+ public:
+  RangeCollector(KernelRangeVisitor visit, void* context) : visit_{visit}, context_{context} {}
+
+  void walk(const u64* table, u32 level, u64 base, u64 rights) {  // NOLINT(misc-no-recursion): as deep as the tree
+    for (u32 i = level == root_level ? kernel_half : 0; i < table_entries; ++i) {
+      const u64 entry = load_entry(&table[i]);
+      if ((entry & entry_present) == 0) continue;
+      // Write and user count only when every level grants them; no-execute when any level sets it.
+      const u64 granted = (rights & entry & (entry_write | entry_user)) | ((rights | entry) & entry_no_execute);
+      const u64 address = address_at(base, i, level);
+      if (is_leaf(entry, level)) {
+        add({{address}, level_size(level), rights_of(granted | (entry & entry_uncached))});
+      } else {
+        walk(table_of(entry), level - 1, address, granted);
+      }
     }
-    u64 pages = level_size(level) / page_size;
-    audit.pages += pages;
-    if ((granted & entry_user) != 0) audit.user_accessible += pages;
-    if ((granted & entry_write) != 0 && (granted & entry_no_execute) == 0) audit.writable_executable += pages;
   }
-}
+  void finish() {
+    if (range_.size != 0) visit_(context_, range_);
+    range_ = {};
+  }
+
+ private:
+  void add(const KernelRange& more) {
+    if (range_.size != 0 && range_.from + range_.size == more.from && range_.rights == more.rights) {
+      range_.size += more.size;
+      return;
+    }
+    finish();
+    range_ = more;
+  }
+
+  KernelRangeVisitor visit_;
+  void* context_;
+  KernelRange range_{};
+};
 
 Result<volatile u8*> map_window(PhysicalAddress address, u64 size, Rights rights) {
   u64 first = round_down(address.value, page_size);
@@ -128,9 +150,23 @@ bool direct_map_covers(PhysicalAddress address, u64 size) {
   return true;
 }
 
+void for_each_kernel_range(KernelRangeVisitor visit, void* context) {
+  RangeCollector collector{visit, context};
+  collector.walk(table_at(kernel_root()), root_level, 0, entry_write | entry_user);
+  collector.finish();
+}
+
 KernelMapAudit audit_kernel_map() {
   KernelMapAudit audit = {};
-  audit_table(table_at(kernel_root()), root_level, entry_write | entry_user, audit);
+  for_each_kernel_range(
+      [](void* context, const KernelRange& range) {
+        auto& sum = *static_cast<KernelMapAudit*>(context);
+        const u64 pages = range.size / page_size;
+        sum.pages += pages;
+        if (range.rights.user) sum.user_accessible += pages;
+        if (range.rights.write && range.rights.execute) sum.writable_executable += pages;
+      },
+      &audit);
   return audit;
 }
 

@@ -27,6 +27,7 @@ Result<void> locks(TextBuffer& to, const Subject& subject);
 void allow_provocations();  // boot context
 Result<void> list_provocations(TextBuffer& to, const Subject& subject);
 Result<void> provoke(std::string_view text, const Subject& subject);
+Result<void> kernel_map(TextBuffer& to, const Subject& subject);
 // memory.cpp
 Result<void> meminfo(TextBuffer& to, const Subject& subject);
 Result<void> heap(TextBuffer& to, const Subject& subject);

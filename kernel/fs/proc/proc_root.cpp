@@ -24,6 +24,7 @@ constexpr Node root_nodes[] = {
     {.name = "filesystems", .text = proc::file_systems},
     {.name = "heap", .text = proc::heap},
     {.name = "interrupts", .text = proc::interrupts},
+    {.name = "kernel-map", .permissions = 0400, .text = proc::kernel_map},
     {.name = "loadavg", .text = proc::loadavg},
     {.name = "locks", .text = proc::locks},
     {.name = "mailboxes", .text = proc::mailboxes},

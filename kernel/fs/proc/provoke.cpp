@@ -1,9 +1,12 @@
 // /proc/provoke: makes the kernel fail on purpose, so that its ways of failing are tested and can be shown to students. Writing
-// one of the words below does it; refused (eperm) unless the kernel was booted with the option `provoke`.
+// one of the words below does it; refused (eperm) unless the kernel was booted with the option `provoke`. So is reading
+// /proc/kernel-map, where the kernel's pages are listed for programs that try to get at them.
 // Context: the writer's step.
 #include "arch/page_table.h"
 #include "fs/proc/proc.h"
 #include "lib/format.h"
+#include "memory/canary.h"
+#include "memory/heap.h"
 #include "memory/page_allocator.h"
 #include "trace/panic.h"
 
@@ -54,6 +57,26 @@ void add_past_the_largest() {
   value = value + 1;
 }
 
+// What would be handed to a program: the contents of a page, an object and a part of the stack that nobody has written.
+void leak_page() {
+  const Result<Frame*> page = memory::allocate_page(memory::Zero::no);
+  if (!page) return;
+  memory::check_for_canaries(memory::contents(*page.value()), page_size);
+  memory::release_page(*page.value());
+}
+
+void leak_object() {
+  void* object = memory::allocate(64);
+  memory::check_for_canaries(object, object != nullptr ? 64 : 0);
+  memory::release(object);
+}
+
+void leak_stack() {
+  u8 never_written[256];
+  asm volatile("" : "=m"(never_written));
+  memory::check_for_canaries(never_written, sizeof never_written);
+}
+
 struct Provocation {
   std::string_view name;
   void (*act)();
@@ -68,6 +91,9 @@ constexpr Provocation provocations[] = {
     {"read-user", read_user},
     {"lock-order", take_locks_in_the_wrong_order},
     {"overflow", add_past_the_largest},
+    {"leak-page", leak_page},
+    {"leak-object", leak_object},
+    {"leak-stack", leak_stack},
 };
 constexpr std::string_view fail_allocation = "fail-allocation ";
 
@@ -99,6 +125,20 @@ Result<void> provoke(std::string_view text, const Subject&) {
     return {};
   }
   return Errno::einval;
+}
+
+// Each line: first address, number of pages, rights.
+Result<void> kernel_map(TextBuffer& to, const Subject&) {
+  if (!allowed) return Errno::eperm;
+  arch::for_each_kernel_range(
+      [](void* context, const arch::KernelRange& range) {
+        const arch::Rights& rights = range.rights;
+        static_cast<TextBuffer*>(context)->print("{X16} {} r{}{}{}\n", range.from.value, range.size / page_size,
+                                                 rights.write ? "w" : "-", rights.execute ? "x" : "-",
+                                                 rights.device ? " device" : "");
+      },
+      &to);
+  return {};
 }
 
 }  // namespace corral::fs::proc

@@ -89,6 +89,16 @@ Result<VirtualAddress> map_kernel_stack(u32 pages);
 // Gives the guard page's owner: true when `address` lies in a guard page of a stack made above.
 [[nodiscard]] bool is_stack_guard(VirtualAddress address);
 
+// A run of mapped kernel pages next to one another with the same rights, as the processor grants them.
+struct KernelRange {
+  VirtualAddress from;
+  u64 size;  // bytes
+  Rights rights;
+};
+// Calls visit(range) for everything that is mapped in the kernel half, from the lowest address upwards.
+using KernelRangeVisitor = void (*)(void* context, const KernelRange& range);
+void for_each_kernel_range(KernelRangeVisitor visit, void* context);
+
 // Walks all kernel mappings: number of pages that are writable and executable (must be 0), and of those that users
 // can reach (must be 0).
 struct KernelMapAudit {

@@ -52,6 +52,14 @@ inline void halt() {
   return index;
 }
 
+// Fills the `size` bytes (a multiple of 8) of the calling core's stack that are free below the caller's frame. Nothing may be
+// there that is still wanted: interrupts off.
+[[gnu::noinline]] inline void fill_free_stack(u64 size, u64 word) {
+  u64 to;
+  u64 words = size / 8;
+  asm volatile("movq %%rsp, %0; subq %2, %0; rep stosq" : "=&D"(to), "+c"(words) : "r"(size), "a"(word) : "memory");
+}
+
 // The time-stamp counter.
 [[nodiscard]] inline u64 cycle_counter() {
   u32 low;
