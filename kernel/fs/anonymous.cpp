@@ -20,7 +20,10 @@ constinit Inode* inodes[std::size(labels)] = {};  // live for ever
 class AnonymousInode final : public Inode {
  public:
   explicit AnonymousInode(const char* label)
-      : Inode{anonymous_files(), FileType::unknown}, label_{label}, number_{next_anonymous_number()}, born_ns_{wall_time_ns()} {}
+      : Inode{anonymous_files(), FileType::unknown},
+        label_{label},
+        number_{next_anonymous_number()},
+        born_ns_{wall_time_ns()} {}
   [[nodiscard]] Attributes attributes() override {
     Attributes a;
     a.device = file_system().device();
