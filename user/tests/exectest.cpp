@@ -49,7 +49,7 @@ int execute() {
     _exit(100);
   }
   CHECK(child > 0);
-    // A mutant may loop: its own limit of processor time is not part of what is tested here, so it is ended from outside.
+  // A mutant may loop: its own limit of processor time is not part of what is tested here, so it is ended from outside.
   for (int waits = 0;; ++waits) {
     int status = 0;
     const pid_t ended = waitpid(child, &status, WNOHANG);
@@ -81,11 +81,13 @@ int main(int argc, char** argv) {
   CHECK_EQ(WEXITSTATUS(status), 7);
 
   int refused = 0;
+  int ended = 0;
+  int killed = 0;
   for (int round = 0; round < rounds; ++round) {
     unsigned char mutant[sizeof(File)];
     memcpy(mutant, &good, sizeof good);
     for (uint64_t changes = 1 + next_random() % 4; changes > 0; --changes) {
-            // The header is what the system reads; the code only ends the mutant, well or badly.
+      // The header is what the system reads; the code only ends the mutant, well or badly.
       const uint64_t at = next_random() % 0x78;
       constexpr unsigned char interesting[] = {0, 1, 0x7f, 0x80, 0xff};
       mutant[at] =
@@ -95,9 +97,17 @@ int main(int argc, char** argv) {
     write_program(mutant, size);
     const int result = execute();
     CHECK(WIFEXITED(result) || WIFSIGNALED(result));
-    if (WIFEXITED(result) && WEXITSTATUS(result) == 100) ++refused;
+    if (WIFSIGNALED(result)) {
+      ++killed;
+    } else if (WEXITSTATUS(result) == 100) {
+      ++refused;
+    } else {
+      ++ended;
+    }
   }
   CHECK(refused > rounds / 10);
+  CHECK_EQ(refused + ended + killed, rounds);
   CHECK_EQ(unlink(path), 0);
+  printf("exectest: %d mutants: %d refused, %d ended by themselves, %d by a signal\n", rounds, refused, ended, killed);
   return check_done();
 }
