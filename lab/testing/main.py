@@ -6,7 +6,7 @@ from argparse import Namespace
 from collections.abc import Callable
 
 from lab import build, packages, paths
-from lab.options import Parser, choose
+from lab.options import Parser, choose, positive
 from lab.problem import WRONG_USE, Problem
 from lab.testing import checked_kernel, host_tests, kernel_tests, model_tests, python_tests
 from lab.testing.selection import Selection
@@ -25,6 +25,7 @@ SUITES = tuple(USES)
 def declare(parser: Parser) -> None:
     parser.add_argument("--filter", default="", metavar="TEXT", help='only tests whose "suite: name" contains TEXT')
     parser.add_argument("--suite", action="append", metavar="NAME", help=f"only this suite: {', '.join(SUITES)}")
+    parser.add_argument("--durations", type=positive, default=0, metavar="N", help="name the N slowest at the end")
     parser.add_argument("--quick", action="store_true", help="leave out the slow tests")
 
 
@@ -60,8 +61,9 @@ def execute(values: Namespace, _: list[str]) -> int:
             run()
         except Problem as problem:
             tally.fail(name, "suite", str(problem))
+        tally.over()
         if tally.total() == before and not selection.text:
             tally.fail(name, "suite", "there was no test to run")
     if tally.total() == 0:
         raise Problem(f"no test's name contains `{selection.text}`", "see the names: ./corral test", WRONG_USE)
-    return tally.close()
+    return tally.close(values.durations)

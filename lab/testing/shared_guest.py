@@ -6,9 +6,10 @@ from lab import guest
 
 
 class SharedGuest:
-    """Mix into a unittest.TestCase that sets CORES."""
+    """Mix into a unittest.TestCase that sets CORES, and MEMORY_MIB where the usual size is not wanted."""
 
     CORES = 4
+    MEMORY_MIB = 512
     machine: guest.Guest | None = None
 
     def setUp(self) -> None:
@@ -21,7 +22,7 @@ class SharedGuest:
     @classmethod
     def boot(cls) -> guest.Guest:
         """A class whose tests need another guest says so here."""
-        return guest.corral(cls.CORES)
+        return guest.corral(cls.CORES, memory_mib=cls.MEMORY_MIB)
 
     @classmethod
     def tearDownClass(cls) -> None:

@@ -17,12 +17,27 @@ class Tally:
     failures: list[str] = field(default_factory=list)
     _tty: bool = field(default_factory=sys.stdout.isatty)
     _begin: float = field(default_factory=time.monotonic)
+    _timed: list[tuple[float, str]] = field(default_factory=list)
+    _under_way: tuple[float, str] | None = None
 
     def running(self, suite: str, name: str) -> None:
+        """Begins a piece of work, a test or a run of many, which lasts until the next one or until `over`."""
+        self.over()
+        self._under_way = (time.monotonic(), f"{suite}: {name}")
         if self._tty:
             line = f"[{self.passed} passed, {len(self.failures)} failed] {suite}: {name}"
             sys.stdout.write(f"\r\x1b[K{line[:118]}")
             sys.stdout.flush()
+
+    def over(self) -> None:
+        if self._under_way is not None:
+            begin, name = self._under_way
+            self._timed.append((time.monotonic() - begin, name))
+            self._under_way = None
+
+    def slowest(self, count: int) -> list[str]:
+        """The pieces of work that took longest, with their seconds."""
+        return [f"{seconds:8.1f} s  {name}" for seconds, name in sorted(self._timed, reverse=True)[:count]]
 
     def ok(self, suite: str, name: str) -> None:
         self.passed += 1
@@ -44,10 +59,15 @@ class Tally:
     def total(self) -> int:
         return self.passed + len(self.failures)
 
-    def close(self) -> int:
-        """The closing lines; the exit status of the command."""
+    def close(self, durations: int = 0) -> int:
+        """The closing lines, with so many of the slowest tests; the exit status of the command."""
+        self.over()
         if self._tty:
             sys.stdout.write("\r\x1b[K")
+        if durations:
+            self._print("Slowest:")
+            for line in self.slowest(durations):
+                self._print(line)
         if self.failures:
             self._print("Failed:")
             for name in self.failures:

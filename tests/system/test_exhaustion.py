@@ -2,14 +2,14 @@
 
 import unittest
 
-from lab import guest
+from lab.testing.shared_guest import SharedGuest
 
 
-class Exhaustion(unittest.TestCase):
-    def setUp(self) -> None:
-        self.machine = guest.corral(4, memory_mib=64)
-        self.addCleanup(self.machine.__exit__, None, None, None)
-        self.machine.prompt()
+class Exhaustion(SharedGuest, unittest.TestCase):
+    """In one guest: what one test uses up, the next one has again."""
+
+    CORES = 4
+    MEMORY_MIB = 64
 
     def free_kib(self) -> int:
         return int(self.machine.run("grep MemFree /proc/meminfo").output.split()[1])
