@@ -279,6 +279,24 @@ const char* exercise_pipe() {
 
 }  // namespace
 
+KERNEL_TEST(fs_directories_as_deep_as_one_likes_are_cleared) {
+  const u64 before = objects();
+  {
+    Ref<RamFileSystem> ram = file_system(10);
+    KERNEL_EXPECT(ram);
+    Ref<Inode> at = ram->root();
+    for (u32 depth = 0; depth < 2000; ++depth) {
+      Result<Ref<Inode>> made = at->create("d", {.type = FileType::directory, .permissions = 0755});
+      KERNEL_EXPECT(made.ok());
+      at = made.take();
+    }
+    at = {};
+    ram->dismantle();
+  }
+  KERNEL_EXPECT(objects() == before);
+  KERNEL_PASSED;
+}
+
 KERNEL_TEST(fs_pipe_keeps_order_and_pages) {
   const char* wrong = exercise_pipe();  // what the heap keeps of it is there from now on
   if (wrong != nullptr) return wrong;

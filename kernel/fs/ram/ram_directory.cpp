@@ -265,18 +265,27 @@ Result<Ref<OpenFile>> RamDirectory::open(const OpenRequest& request) {
   return Ref<OpenFile>{Ref<DirectoryFile>::adopt(TRY(memory::make<DirectoryFile>(Ref<Inode>::share(*this), request.flags)))};
 }
 
+// Without recursion, for users nest directories as deep as they like: what was taken out waits in a list for its turn.
 void RamDirectory::clear_tree() {
+  RamDirectory* waiting = nullptr;  // each a reference
+  RamDirectory* at = this;
   for (;;) {
     Entry* entry = nullptr;
     Ref<RamNode> file;
     {
       LockGuard guard{ram().names()};
-      entry = names_.first();
-      if (entry == nullptr) return;
-      file = take(*entry);
+      entry = at->names_.first();
+      if (entry != nullptr) file = at->take(*entry);
     }
     memory::release(entry);
-    if (file->is_directory()) static_cast<RamDirectory&>(*file).clear_tree();
+    if (file && file->is_directory()) {
+      auto* directory = static_cast<RamDirectory*>(file.release());
+      directory->next_to_clear_ = std::exchange(waiting, directory);
+    } else if (entry == nullptr) {
+      if (at != this) at->drop();
+      if (waiting == nullptr) return;
+      at = std::exchange(waiting, waiting->next_to_clear_);
+    }
   }
 }
 

@@ -63,6 +63,7 @@ class RamDirectory final : public RamNode {
   RedBlackTree<Entry, &Entry::by_serial, SerialLess> order_;
   u64 next_serial_ = 2;
   Atomic<u64> entry_count_{0};
+  RamDirectory* next_to_clear_ = nullptr;  // clear_tree()'s own, once nothing leads here
   bool is_root_ = false;
 };
 
