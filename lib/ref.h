@@ -11,7 +11,6 @@ namespace corral {
 template <class T>
 class RefCounted {
  public:
-  RefCounted() = default;
   RefCounted(const RefCounted&) = delete;
   RefCounted& operator=(const RefCounted&) = delete;
   void retain() { references_.fetch_add(1, Order::relaxed); }
@@ -34,6 +33,8 @@ class RefCounted {
   ~RefCounted() = default;
 
  private:
+  friend T;  // nobody else derives from RefCounted<T>
+  RefCounted() = default;
   Atomic<u32> references_{1};  // the creator's
 };
 
@@ -56,7 +57,7 @@ class Ref {
   }
   Ref(Ref&& other) noexcept : object_{std::exchange(other.object_, nullptr)} {}
   template <class U>
-  Ref(const Ref<U>& other) : object_{other.get()} {  // NOLINT: a Ref to a base class
+  Ref(const Ref<U>& other) : object_{other.get()} {  // a Ref to a base class
     if (object_ != nullptr) object_->retain();
   }
   Ref& operator=(Ref other) noexcept {

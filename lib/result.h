@@ -12,8 +12,8 @@ namespace corral {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : ok_{true} { ::new (&storage_.value) T(std::move(value)); }  // NOLINT: implicit by design
-  Result(Errno error) : ok_{false} { storage_.error = error; }                  // NOLINT: implicit by design
+  Result(T value) : ok_{true} { ::new (&storage_.value) T(std::move(value)); }  // implicit by design
+  Result(Errno error) : ok_{false} { storage_.error = error; }                  // implicit by design
   Result(Result&& other) noexcept : ok_{other.ok_} {
     if (ok_) {
       ::new (&storage_.value) T(std::move(other.storage_.value));
@@ -66,7 +66,7 @@ template <>
 class [[nodiscard]] Result<void> {
  public:
   Result() = default;
-  Result(Errno error) : error_{error} {}  // NOLINT: implicit by design
+  Result(Errno error) : error_{error} {}  // implicit by design
   [[nodiscard]] bool ok() const { return error_ == Errno{}; }
   explicit operator bool() const { return ok(); }
   [[nodiscard]] Errno error() const { return error_; }
@@ -77,6 +77,7 @@ class [[nodiscard]] Result<void> {
 };
 
 // Evaluates to the value, or returns the error from the enclosing function (a statement expression: clang and gcc).
+// NOLINTBEGIN(bugprone-macro-parentheses): `name` is a new name
 #define TRY(expression) CORRAL_TRY(expression, CORRAL_TRY_NAME(__COUNTER__))
 #define CORRAL_TRY_NAME(number) CORRAL_TRY_JOIN(number)
 #define CORRAL_TRY_JOIN(number) try_result_##number  // numbered, so that one TRY may stand inside another
@@ -87,5 +88,6 @@ class [[nodiscard]] Result<void> {
       return name.error();           \
     name.take();                     \
   })
+// NOLINTEND(bugprone-macro-parentheses)
 
 }  // namespace corral

@@ -22,7 +22,7 @@ struct Options {
   std::string_view algorithm = "cfs";
   std::string_view placement = "least-loaded";
   std::string_view init = "/init";
-  std::string_view test = "";
+  std::string_view test;
   bool memory_canary = false;
   bool provoke = false;
   u64 timer_hz = 250;
@@ -30,7 +30,7 @@ struct Options {
   u64 interleave_seed = 0;  // 0: no seeded interleaving points
   u64 memory_fail = 0;      // 0: none fails
   u64 memory_fail_every = 0;
-  std::string_view arguments = "";  // all that stands behind ` -- `, not yet split
+  std::string_view arguments;  // all that stands behind ` -- `, not yet split
 };
 
 enum class OptionKind : u8 { flag, number, choice, text };

@@ -67,7 +67,7 @@ void dispatch(u32 vector);
 [[nodiscard]] u64 count(u32 vector, CoreId core);       // taken by that core so far; 0 for a core or vector that is not
 [[nodiscard]] u64 unknown_count();                      // all cores: no handler installed
 [[nodiscard]] u64 spurious_count();                     // all cores
-void set_local_controller(LocalInterruptController& controller);  // one object serves all cores: its registers are per core
+void set_local_controller(LocalInterruptController& local);  // one object serves all cores: its registers are per core
 [[nodiscard]] LocalInterruptController& local_controller();
 void set_router(InterruptRouter& router);
 [[nodiscard]] InterruptRouter& router();

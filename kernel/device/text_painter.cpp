@@ -43,7 +43,7 @@ u32 TextPainter::pixel_of(u32 colour) const {
   return u32{c.red} << format_.red_shift | u32{c.green} << format_.green_shift | u32{c.blue} << format_.blue_shift;
 }
 
-void TextPainter::fill(volatile u32* line, u32 count, u32 pixel) const {
+void TextPainter::fill(volatile u32* line, u32 count, u32 pixel) {
   for (u32 x = 0; x < count; ++x) line[x] = pixel;
 }
 
@@ -57,12 +57,13 @@ void TextPainter::paint(u32 row, u32 column, TextScreen::Cell cell, bool cursor)
   const u32 background = pixel_of(cell.colours >> 4);
   const bool known = cell.character >= first_character && cell.character <= last_character;
   const Glyph& glyph = (*font_)[known ? cell.character - first_character : '?' - first_character];
-  volatile u32* line = pixels_ + u64{top_ + row * glyph_height * scale_} * pitch_ + left_ + column * glyph_width * scale_;
+  const u64 across = left_ + u64{column} * glyph_width * scale_;
+  volatile u32* line = pixels_ + u64{top_ + row * glyph_height * scale_} * pitch_ + across;
   for (u32 y = 0; y < glyph_height; ++y) {
     const u32 dots = cursor && y >= glyph_height - cursor_rows ? 0xff : glyph[y];
     for (u32 repeat = 0; repeat < scale_; ++repeat, line += pitch_) {
       for (u32 x = 0; x < glyph_width; ++x) {
-        fill(line + x * scale_, scale_, (dots >> (glyph_width - 1 - x) & 1) != 0 ? foreground : background);
+        fill(line + u64{x} * scale_, scale_, (dots >> (glyph_width - 1 - x) & 1) != 0 ? foreground : background);
       }
     }
   }

@@ -35,7 +35,7 @@ class TextPainter {
 
  private:
   [[nodiscard]] u32 pixel_of(u32 colour) const;
-  void fill(volatile u32* line, u32 count, u32 pixel) const;
+  static void fill(volatile u32* line, u32 count, u32 pixel);
 
   volatile u32* pixels_ = nullptr;
   u32 pitch_ = 0;

@@ -40,7 +40,8 @@ void TextScreen::text_byte(u8 byte) {
     utf8_left_ = 0;
     put(byte);
   } else if (byte < 0xc0) {
-    if (utf8_left_ > 0 && --utf8_left_ == 0) put('?');
+    if (utf8_left_ == 1) put('?');
+    if (utf8_left_ > 0) --utf8_left_;
   } else {
     utf8_left_ = byte < 0xe0 ? 1 : byte < 0xf0 ? 2 : 3;
   }

@@ -98,7 +98,7 @@ Result<bool> FileTable::close_on_exec(int descriptor) {
   LockGuard guard{lock_};
   const u32 index = static_cast<u32>(descriptor);
   if (index >= capacity_ || slots_[index].file == nullptr) return Errno::ebadf;
-  return bool{slots_[index].close_on_exec};
+  return slots_[index].close_on_exec;
 }
 
 Result<void> FileTable::set_close_on_exec(int descriptor, bool value) {

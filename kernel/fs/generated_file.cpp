@@ -73,7 +73,7 @@ class GeneratedText final : public OpenFile {
   Result<u64> seek(i64 offset, Whence whence) override {
     LockGuard guard{lock_};
     position_ = TRY(seek_target(offset, whence, position_, text_.text().size()));
-    return u64{position_};
+    return position_;
   }
 
  private:

@@ -42,6 +42,7 @@ Result<void> PageIndex::insert(u64 index, Frame& frame) {
   return {};
 }
 
+// NOLINTNEXTLINE(misc-no-recursion): as deep as there are levels
 u64 PageIndex::prune(Table& table, u32 level, u64 base, u64 first, bool& empty) {
   u64 removed = 0;
   empty = true;

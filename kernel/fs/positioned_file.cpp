@@ -90,7 +90,7 @@ Result<u64> PositionedFile::seek(i64 offset, Whence whence) {
   const u64 size = inode().attributes().size;
   LockGuard guard{position_lock_};
   position_ = TRY(seek_target(offset, whence, position_, size));
-  return u64{position_};
+  return position_;
 }
 
 Result<void> PositionedFile::resize(u64 size) {

@@ -31,7 +31,7 @@ Result<Ref<Inode>> directory_below(Inode& parent, std::string_view name, u32 per
 Result<void> mount(Inode& root, std::string_view name, Ref<FileSystem> file_system, std::string_view source) {
   char path[32];
   Ref<Inode> directory = TRY(directory_below(root, name, 0755));
-  return mounts::add(*directory, file_system, format_to(path, "/{}", name), source, true);
+  return mounts::add(*directory, std::move(file_system), format_to(path, "/{}", name), source, true);
 }
 
 Result<void> symlink(Inode& directory, std::string_view name, std::string_view target) {

@@ -21,11 +21,11 @@ struct Frame {
   u8 order = 0;               // size of the block that starts here (log2 of pages)
   // Its holder writes it; the buddy allocator looks at neighbours' states, where only `free` matters to it, which is
   // written with its lock held. So relaxed is enough.
-  Atomic<FrameState> state_{FrameState::inside};
+  Atomic<FrameState> current_state{FrameState::inside};
   u16 slab_index = 0;         // the heap: 1 + number of the slab cache that owns this page; 0: none
 
-  [[nodiscard]] FrameState state() const { return state_.load(Order::relaxed); }
-  void set_state(FrameState state) { state_.store(state, Order::relaxed); }
+  [[nodiscard]] FrameState state() const { return current_state.load(Order::relaxed); }
+  void set_state(FrameState state) { current_state.store(state, Order::relaxed); }
 };
 static_assert(sizeof(Frame) == 24);
 

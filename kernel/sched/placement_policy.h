@@ -18,7 +18,7 @@ enum class PlacementReason : u8 { created, woken };
 // The machine as a policy sees it.
 struct SystemView {
   std::span<const CoreStatistics> cores;  // indexed by CoreId
-  u64 (*random)(void);                    // rdrand where there is one, else seeded from the clock
+  u64 (*random)();                        // rdrand where there is one, else seeded from the clock
 };
 
 struct PlacementRequest {

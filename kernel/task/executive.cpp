@@ -307,7 +307,7 @@ void Executive::send_to(Thread& thread, CoreId target, sched::EnqueueReason reas
   core_.outbox().send_to(cores::get(target), letter);
 }
 
-void Executive::enqueue_here(Thread& thread, sched::EnqueueReason reason) {
+void Executive::enqueue_here(Thread& thread, sched::EnqueueReason reason) const {
   core_.scheduler->enqueue(thread.entity, reason);
 }
 

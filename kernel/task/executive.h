@@ -59,10 +59,10 @@ class Executive {
   void look_at(Thread& thread);
   // A thread that waits here, but may not run here any more, goes elsewhere.
   void send_away_unless_allowed(Thread& thread);
-  void forget_look(Thread& thread);
+  static void forget_look(Thread& thread);
   void make_runnable(Thread& thread);
   void send_to(Thread& thread, CoreId target, sched::EnqueueReason reason);
-  void enqueue_here(Thread& thread, sched::EnqueueReason reason);
+  void enqueue_here(Thread& thread, sched::EnqueueReason reason) const;
   void charge_user();
   void charge_system();
   static void on_thread_message(Core& core, const Message& message);

@@ -11,7 +11,8 @@ namespace {
 using fs::OpenFile;
 
 Result<i64> install(Call& call, Ref<OpenFile> file, u32 flags) {
-  return i64{TRY(resources_of(call).files().install(file, (flags & fs::o_cloexec) != 0, call.process.limits.open_files))};
+  return i64{
+      TRY(resources_of(call).files().install(std::move(file), (flags & fs::o_cloexec) != 0, call.process.limits.open_files))};
 }
 
 Result<i64> make_counter(Call& call, u32 flags) {

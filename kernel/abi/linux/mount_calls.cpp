@@ -99,7 +99,7 @@ Result<i64> sys_mount(Call& call) {
   const std::string_view path = TRY(fs::path_of(*directory, text));
   Result<void> outcome = fs::mounts::add(*directory, made, path, source.text().empty() ? kind : source.text(), false);
   if (!outcome.ok()) made->dismantle();
-  return success(std::move(outcome));
+  return success(outcome);
 }
 
 Result<i64> sys_umount2(Call& call) {

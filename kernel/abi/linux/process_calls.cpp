@@ -88,6 +88,7 @@ Result<Ref<Process>> make_process(Call& call, const CloneRequest& r, Ref<vm::Add
   return child;
 }
 
+// NOLINTNEXTLINE(misc-no-recursion): once, to wait as the repeated call does
 Result<i64> clone(Call& call, const CloneRequest& r) {
   Thread& caller = call.thread;
   if (caller.step.phase == waiting_for_vfork_child) {

@@ -42,7 +42,7 @@ Result<i64> sys_kill(Call& call) {
     return true;
   });
   if (!any) return Errno::esrch;
-  TRY(std::move(result));
+  TRY(result);
   return 0;
 }
 

@@ -206,7 +206,7 @@ Result<i64> sys_syslog(Call& call) {
       const u64 shown = length < room ? length : room;
       Result<void> out = vm::copy_out(call.space, call.thread.caller, call.address(1), text + (length - shown), shown);
       memory::release(text);
-      TRY(std::move(out));
+      TRY(out);
       return static_cast<i64>(shown);
     }
     default: return 0;

@@ -118,7 +118,7 @@ Result<u64> send_pieces(Call& call, OpenFile& out, OpenFile& in, u64 size) {
   }
   memory::release(bytes);
   if (error == Errno::blocked || (error != Errno{} && sent == 0)) return error;
-  return u64{sent};
+  return sent;
 }
 
 Result<i64> sys_sendfile(Call& call) {

@@ -18,6 +18,7 @@ Result<PhysicalAddress> new_table() {
 }
 
 // Visits the mapped pages of one table within [from, to).
+// NOLINTNEXTLINE(misc-no-recursion): as deep as there are levels
 void visit_table(const u64* table, u32 level, u64 base, u64 from, u64 to, PageTable::Visitor visit, void* context) {
   u32 first = base >= from ? 0 : index_of(from, level);
   for (u32 i = first; i < table_entries; ++i) {
@@ -34,6 +35,7 @@ void visit_table(const u64* table, u32 level, u64 base, u64 from, u64 to, PageTa
 }
 
 // Gives up every table below `table`, itself not.
+// NOLINTNEXTLINE(misc-no-recursion): as deep as there are levels
 void release_below(u64* table, u32 level, u32 end, void (*release)(void*, PhysicalAddress), void* context) {
   for (u32 i = 0; i < end; ++i) {
     u64 entry = load_entry(&table[i]);
@@ -44,6 +46,7 @@ void release_below(u64* table, u32 level, u32 end, void (*release)(void*, Physic
   }
 }
 
+// NOLINTNEXTLINE(misc-no-recursion): as deep as there are levels
 u64 tables_below(const u64* table, u32 level, u32 end) {
   u64 count = 0;
   for (u32 i = 0; i < end; ++i) {

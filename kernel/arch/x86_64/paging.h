@@ -25,7 +25,7 @@ inline constexpr u32 root_level = 3;
 inline constexpr u32 kernel_half = 256;  // first entry of the root that is the kernel's
 
 constexpr u64 level_shift(u32 level) {
-  return page_shift + 9 * level;
+  return page_shift + u64{9} * level;
 }
 constexpr u64 level_size(u32 level) {
   return u64{1} << level_shift(level);

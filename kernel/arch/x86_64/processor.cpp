@@ -94,11 +94,12 @@ void find_names(Features& f, const CpuidResult& vendor, u32 extended) {
   put_word(f.vendor + 8, vendor.c);
   if (extended >= 0x8000'0004) {
     for (u32 i = 0; i < 3; ++i) {
-      CpuidResult part = cpuid(0x8000'0002 + i);
-      put_word(f.brand + 16 * i, part.a);
-      put_word(f.brand + 16 * i + 4, part.b);
-      put_word(f.brand + 16 * i + 8, part.c);
-      put_word(f.brand + 16 * i + 12, part.d);
+      const CpuidResult part = cpuid(0x8000'0002 + i);
+      char* to = f.brand + size_t{16} * i;
+      put_word(to, part.a);
+      put_word(to + 4, part.b);
+      put_word(to + 8, part.c);
+      put_word(to + 12, part.d);
     }
   }
   if (f.hypervisor) {

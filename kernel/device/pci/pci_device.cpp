@@ -75,7 +75,7 @@ Result<void> PciDevice::open_message_table() {
   const u32 count = message_count();
   if (count > most_entries) return Errno::einval;
   volatile u8* table = TRY(map(place & 7, place & ~7u, u64{count} * entry_size));
-  for (u32 i = 0; i < count; ++i) *reinterpret_cast<volatile u32*>(table + i * entry_size + 12) = entry_masked;
+  for (u32 i = 0; i < count; ++i) *reinterpret_cast<volatile u32*>(table + u64{i} * entry_size + 12) = entry_masked;
   message_table_ = table;
   message_count_ = count;
   // From here on the function sends messages only; its pin is quiet.
@@ -90,7 +90,7 @@ Result<void> PciDevice::connect_message(u32 entry, u32 hardware_id, const char* 
   TRY(open_message_table());
   if (entry >= message_count_) return Errno::einval;
   const InterruptMessage message = TRY(messages->allocate(hardware_id, name, handler));
-  volatile auto* words = reinterpret_cast<volatile u32*>(message_table_ + entry * entry_size);
+  volatile auto* words = reinterpret_cast<volatile u32*>(message_table_ + u64{entry} * entry_size);
   words[0] = static_cast<u32>(message.address);
   words[1] = static_cast<u32>(message.address >> 32);
   words[2] = message.data;

@@ -189,11 +189,13 @@ void forget_watches(OpenFile& file) {
   }
 }
 
+// NOLINTNEXTLINE(misc-no-recursion): as deep as polls may be nested
 u32 EventPoll::chain_below(const EventPoll& sought, bool& found, u64 walk) {
   if (this == &sought) found = true;
   if (walk_ == walk) return chain_;
   walk_ = walk;
   u32 longest = 0;
+  // NOLINTNEXTLINE(misc-no-recursion): as deep as polls may be nested
   nested_.for_each([&](EventWatch& watch) {
     const u32 length = watch.nested_->chain_below(sought, found, walk);
     if (length > longest) longest = length;
@@ -201,10 +203,12 @@ u32 EventPoll::chain_below(const EventPoll& sought, bool& found, u64 walk) {
   return chain_ = longest + 1;
 }
 
+// NOLINTNEXTLINE(misc-no-recursion): as deep as polls may be nested
 u32 EventPoll::chain_above(u64 walk) {
   if (walk_ == walk) return chain_;
   walk_ = walk;
   u32 longest = 0;
+  // NOLINTNEXTLINE(misc-no-recursion): as deep as polls may be nested
   watchers_.for_each([&](EventWatch& watch) {
     const u32 length = watch.owner_->chain_above(walk);
     if (length > longest) longest = length;

@@ -74,16 +74,16 @@ Result<Ref<Inode>> root_directory(const Subject& subject) {
 
 using Finder = Result<Ref<Inode>> (*)(const Subject& subject);
 
-template <Finder find_it>
+template <Finder FindIt>
 Result<void> link_text(TextBuffer& to, const Subject& subject) {
-  Ref<Inode> file = TRY(find_it(subject));
+  Ref<Inode> file = TRY(FindIt(subject));
   describe_file(to, *file);
   return {};
 }
 
-template <Finder find_it>
+template <Finder FindIt>
 Result<Ref<Inode>> follow_link(Thread&, const Subject& subject) {
-  return find_it(subject);
+  return FindIt(subject);
 }
 
 Result<void> executable_text(TextBuffer& to, const Subject& subject) {

@@ -131,7 +131,7 @@ class Plain {
     set(value);
     return *this;
   }
-  operator T() const { return get(); }  // NOLINT: to be used like a T
+  operator T() const { return get(); }  // to be used like a T
   [[nodiscard]] T get(Where where = Where::current()) const { return value_(info_of(where)).load(); }
   void set(T value, Where where = Where::current()) { value_(info_of(where)).store(value); }
 

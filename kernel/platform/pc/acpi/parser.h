@@ -80,7 +80,7 @@ class Parser {
   void parse_hpet(const Table& table, Hpet& hpet);
   void parse_mcfg(const Table& table, Mcfg& mcfg);
   void find_soft_off(const Table& table, SoftOff& soft_off);
-  bool parse_soft_off(const Table& table, u32 name_offset, SoftOff& soft_off);
+  static bool parse_soft_off(const Table& table, u32 name_offset, SoftOff& soft_off);
 
   template <class... A>
   void report(const char* format, const A&... arguments) {
