@@ -3,6 +3,8 @@
 
 #include <bit>
 
+#include "fs/inode.h"
+#include "fs/socket/in_flight.h"
 #include "lib/memory_functions.h"
 #include "memory/heap.h"
 
@@ -46,27 +48,52 @@ Result<int> FileTable::install(Ref<OpenFile> file, bool close_on_exec, u64 limit
   return static_cast<int>(index);
 }
 
+Result<void> FileTable::check_room(u64 limit) {
+  LockGuard guard{lock_};
+  u32 index = lowest_free_;
+  while (index < capacity_ && slots_[index].file != nullptr) ++index;
+  if (index >= limit || index >= max_descriptors) return Errno::emfile;
+  return {};
+}
+
+namespace {
+
+// A descriptor was closed; no lock is held. It may have been the last way to a socket that is still in a message.
+void let_go(Ref<OpenFile> file) {
+  const bool socket = file && file->inode().type() == FileType::socket;
+  file = {};
+  if (socket) in_flight::collect_if_due();
+}
+
+}  // namespace
+
 Result<void> FileTable::replace(int descriptor, Ref<OpenFile> file, bool close_on_exec, u64 limit) {
   if (descriptor < 0 || static_cast<u64>(descriptor) >= limit || static_cast<u32>(descriptor) >= max_descriptors) {
     return Errno::ebadf;
   }
   Ref<OpenFile> old;
-  LockGuard guard{lock_};
-  const u32 index = static_cast<u32>(descriptor);
-  TRY(grow(index + 1));
-  old = Ref<OpenFile>::adopt(slots_[index].file);
-  slots_[index] = {file.release(), close_on_exec};
-  return {};  // `guard` goes first, then `old`
+  {
+    LockGuard guard{lock_};
+    const u32 index = static_cast<u32>(descriptor);
+    TRY(grow(index + 1));
+    old = Ref<OpenFile>::adopt(slots_[index].file);
+    slots_[index] = {file.release(), close_on_exec};
+  }
+  let_go(static_cast<Ref<OpenFile>&&>(old));
+  return {};
 }
 
 Result<void> FileTable::close(int descriptor) {
   Ref<OpenFile> old;
-  LockGuard guard{lock_};
-  const u32 index = static_cast<u32>(descriptor);
-  if (index >= capacity_ || slots_[index].file == nullptr) return Errno::ebadf;
-  old = Ref<OpenFile>::adopt(slots_[index].file);
-  slots_[index] = {};
-  if (index < lowest_free_) lowest_free_ = index;
+  {
+    LockGuard guard{lock_};
+    const u32 index = static_cast<u32>(descriptor);
+    if (index >= capacity_ || slots_[index].file == nullptr) return Errno::ebadf;
+    old = Ref<OpenFile>::adopt(slots_[index].file);
+    slots_[index] = {};
+    if (index < lowest_free_) lowest_free_ = index;
+  }
+  let_go(static_cast<Ref<OpenFile>&&>(old));
   return {};
 }
 
@@ -91,7 +118,7 @@ void FileTable::close_range(u32 first, u32 last, bool only_mark) {
     }
     return;
   }
-  while (take_next(first, last, false)) {}
+  while (Ref<OpenFile> file = take_next(first, last, false)) let_go(static_cast<Ref<OpenFile>&&>(file));
 }
 
 Result<bool> FileTable::close_on_exec(int descriptor) {
@@ -140,12 +167,12 @@ Result<Ref<FileTable>> FileTable::duplicate() {
 
 void FileTable::close_marked() {
   u32 from = 0;
-  while (take_next(from, max_descriptors, true)) {}
+  while (Ref<OpenFile> file = take_next(from, max_descriptors, true)) let_go(static_cast<Ref<OpenFile>&&>(file));
 }
 
 void FileTable::close_all() {
   u32 from = 0;
-  while (take_next(from, max_descriptors, false)) {}
+  while (Ref<OpenFile> file = take_next(from, max_descriptors, false)) let_go(static_cast<Ref<OpenFile>&&>(file));
 }
 
 }  // namespace corral::fs

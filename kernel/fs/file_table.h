@@ -15,6 +15,8 @@ class FileTable final : public RefCounted<FileTable> {
   Result<Ref<OpenFile>> get(int descriptor) EXCLUDES(lock_);  // ebadf
   // The lowest free number that is at least `from` and below `limit`. emfile, enomem; einval: `from` >= limit.
   Result<int> install(Ref<OpenFile> file, bool close_on_exec, u64 limit, int from = 0) EXCLUDES(lock_);
+  // install() would find a number now. emfile.
+  Result<void> check_room(u64 limit) EXCLUDES(lock_);
   // Exactly this number; what was there is closed. ebadf: not below `limit`; enomem.
   Result<void> replace(int descriptor, Ref<OpenFile> file, bool close_on_exec, u64 limit) EXCLUDES(lock_);
   Result<void> close(int descriptor) EXCLUDES(lock_);  // ebadf

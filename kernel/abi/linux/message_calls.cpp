@@ -1,0 +1,261 @@
+// sendto, recvfrom, sendmsg, recvmsg, sendmmsg, recvmmsg. Source: Linux man-pages send(2), recv(2), sendmmsg(2), recvmmsg(2).
+//
+// Words of the thread's step: 0 the bytes of the message under way, 1 the messages that are done (…mmsg), 2 the deadline of the
+// socket's own time limit, 3 that of recvmmsg, 5 the file. After a wait everything else is read anew from the program.
+#include "abi/linux/control_messages.h"
+#include "abi/linux/held_file.h"
+#include "device/clock.h"
+#include "fs/inode.h"
+
+namespace corral::abi {
+
+namespace {
+
+using fs::OpenFile;
+using fs::Receiving;
+using fs::Sending;
+using fs::Transfer;
+using fs::UnixSocket;
+
+constexpr unsigned word_bytes = 0, word_messages = 1, word_deadline = 2, word_all = 3;
+constexpr u64 max_transfer = 0x7fff'f000;
+constexpr u64 most_messages = 1024;
+
+enum MessageFlag : u32 {
+  flag_out_of_band = 1,
+  flag_peek = 2,
+  flag_truncated = 0x20,
+  flag_do_not_wait = 0x40,
+  flag_end_of_record = 0x80,
+  flag_wait_all = 0x100,
+  flag_no_signal = 0x4000,
+  flag_wait_for_one = 0x10000,
+  flag_close_on_exec = 0x4000'0000,
+};
+
+Instant deadline_of(Call& call, const Atomic<i64>& timeout_ns) {
+  const i64 timeout = timeout_ns.load(Order::relaxed);
+  if (timeout == 0) return never;
+  u64& kept = call.thread.step.word[word_deadline];
+  if (kept == 0) kept = static_cast<u64>(fs::deadline_of_timeout(timeout).ns);
+  return {static_cast<i64>(kept)};
+}
+
+// A wait with a time limit is not begun anew after a signal.
+Errno interrupted(Errno error, Instant deadline) {
+  return error == Errno::restart && deadline != never ? Errno::eintr : error;
+}
+
+// ---- sending -----------------------------------------------------------------------------------------------------------
+
+Result<void> choose_target(Call& call, UnixSocket& socket, VirtualAddress name, i64 name_size, Sending& sending) {
+  if (name.value == 0 || name_size == 0 || socket.type() == fs::SocketType::packets) return {};
+  if (socket.type() == fs::SocketType::stream) return socket.connected() ? Errno::eisconn : Errno::eopnotsupp;
+  SocketAddress address;
+  TRY(address.take(call, name, name_size));
+  sending.target = TRY(socket_at(call, address, socket.type()));
+  return {};
+}
+
+Result<i64> send(Call& call, OpenFile& file, UnixSocket& socket, Transfer& transfer, u32 flags, Sending& sending) {
+  if ((flags & flag_out_of_band) != 0) return Errno::eopnotsupp;
+  sending.nonblocking = file.nonblocking() || (flags & flag_do_not_wait) != 0;
+  sending.quiet = (flags & flag_no_signal) != 0;
+  sending.deadline = deadline_of(call, socket.send_timeout_ns);
+  if (!sending.identified) sending.identity = fs::identity_of(call.thread);
+  const Result<u64> sent = socket.send(call.thread, transfer, sending);
+  if (!sent.ok()) return interrupted(sent.error(), sending.deadline);
+  return static_cast<i64>(sent.value());
+}
+
+Result<i64> send_to(Call& call, OpenFile& file) {
+  UnixSocket& socket = *TRY(socket_behind(file));
+  Sending sending;
+  TRY(choose_target(call, socket, call.address(4), call.number(5), sending));
+  Transfer transfer{call.space, call.thread.caller, call.address(1), fs::smaller(call.argument[2], max_transfer),
+                    call.thread.step.word[word_bytes]};
+  return send(call, file, socket, transfer, static_cast<u32>(call.argument[3]), sending);
+}
+
+Result<i64> sys_sendto(Call& call) {
+  HeldFile file = TRY(HeldFile::take(call, 0));
+  return file.answer(call, send_to(call, *file));
+}
+
+Result<i64> send_message(Call& call, OpenFile& file, VirtualAddress header_at, u32 flags) {
+  UnixSocket& socket = *TRY(socket_behind(file));
+  const auto header = TRY(call.read<MessageHeader>(header_at));
+  Transfer transfer = TRY(
+      Transfer::vector(call.space, call.thread.caller, {header.pieces}, header.piece_count, call.thread.step.word[word_bytes]));
+  Sending sending;
+  Result<i64> outcome = [&]() -> Result<i64> {
+    TRY(take_control(call, header, sending));
+    TRY(choose_target(call, socket, {header.name}, static_cast<i32>(header.name_size), sending));
+    return send(call, file, socket, transfer, flags, sending);
+  }();
+  delete sending.rights;  // what was not sent
+  return outcome;
+}
+
+Result<i64> sys_sendmsg(Call& call) {
+  HeldFile file = TRY(HeldFile::take(call, 0));
+  return file.answer(call, send_message(call, *file, call.address(1), static_cast<u32>(call.argument[2])));
+}
+
+// ---- receiving -----------------------------------------------------------------------------------------------------------
+
+Result<u64> receive(Call& call, OpenFile& file, UnixSocket& socket, Transfer& transfer, u32 flags, Receiving& receiving) {
+  if ((flags & flag_out_of_band) != 0) return socket.type() == fs::SocketType::stream ? Errno::einval : Errno::eopnotsupp;
+  receiving.nonblocking = file.nonblocking() || (flags & flag_do_not_wait) != 0;
+  receiving.peek = (flags & flag_peek) != 0;
+  receiving.wait_for_all = (flags & flag_wait_all) != 0;
+  receiving.deadline = deadline_of(call, socket.receive_timeout_ns);
+  const Result<u64> got = socket.receive(call.thread, transfer, receiving);
+  if (!got.ok()) return interrupted(got.error(), receiving.deadline);
+  // The real length of a packet, if that was asked for.
+  if ((flags & flag_truncated) != 0 && receiving.truncated) return u64{receiving.whole_size};
+  return u64{got.value()};
+}
+
+Result<i64> receive_from(Call& call, OpenFile& file) {
+  UnixSocket& socket = *TRY(socket_behind(file));
+  const VirtualAddress name_at = call.address(4);
+  const VirtualAddress length_at = call.address(5);
+  if (name_at.value != 0) {  // so that telling it cannot block
+    TRY(vm::prepare(call.space, call.thread.caller, length_at, sizeof(i32), vm::Access::write));
+    const i32 room = TRY(call.read<i32>(length_at));
+    if (room < 0) return Errno::einval;
+    TRY(vm::prepare(call.space, call.thread.caller, name_at, fs::smaller(static_cast<u64>(room), largest_address),
+                    vm::Access::write));
+  }
+  Receiving receiving;
+  Transfer transfer{call.space, call.thread.caller, call.address(1), fs::smaller(call.argument[2], max_transfer),
+                    call.thread.step.word[word_bytes]};
+  const u64 got = TRY(receive(call, file, socket, transfer, static_cast<u32>(call.argument[3]), receiving));
+  if (name_at.value == 0) return static_cast<i64>(got);
+  if (receiving.from) {
+    TRY(tell_name(call, receiving.from.get(), name_at, length_at));
+  } else {
+    TRY(call.write(length_at, i32{0}));
+  }
+  return static_cast<i64>(got);
+}
+
+Result<i64> sys_recvfrom(Call& call) {
+  HeldFile file = TRY(HeldFile::take(call, 0));
+  return file.answer(call, receive_from(call, *file));
+}
+
+Result<i64> receive_message(Call& call, OpenFile& file, VirtualAddress header_at, u32 flags) {
+  UnixSocket& socket = *TRY(socket_behind(file));
+  auto header = TRY(call.read<MessageHeader>(header_at));
+  Transfer transfer = TRY(
+      Transfer::vector(call.space, call.thread.caller, {header.pieces}, header.piece_count, call.thread.step.word[word_bytes]));
+  TRY(vm::prepare(call.space, call.thread.caller, header_at, sizeof header, vm::Access::write));
+  if (static_cast<i32>(header.name_size) < 0) return Errno::einval;
+  if (header.name != 0) {
+    TRY(vm::prepare(call.space, call.thread.caller, {header.name}, fs::smaller(header.name_size, largest_address),
+                    vm::Access::write));
+  }
+  const u64 control_size = header.control_size;
+  TRY(prepare_control(call, header));
+  Receiving receiving;
+  receiving.takes_rights = true;
+  const Result<u64> got = receive(call, file, socket, transfer, flags, receiving);
+  if (!got.ok()) return got.error();
+  header.flags = static_cast<i32>(flags & flag_close_on_exec);
+  if (receiving.truncated) header.flags |= flag_truncated;
+  if (socket.type() == fs::SocketType::packets && got.value() > 0) header.flags |= flag_end_of_record;
+  give_control(call, header, socket, receiving, (flags & flag_close_on_exec) != 0);
+  delete receiving.rights;  // given, or without room
+  if (header.name != 0) {
+    header.name_size = receiving.from ? TRY(write_name(call, receiving.from.get(), {header.name}, header.name_size)) : 0;
+  }
+  TRY(call.write(header_at + offsetof(MessageHeader, name_size), header.name_size));
+  TRY(call.write(header_at + offsetof(MessageHeader, flags), header.flags));
+  TRY(call.write(header_at + offsetof(MessageHeader, control_size), control_size - header.control_size));
+  return static_cast<i64>(got.value());
+}
+
+Result<i64> sys_recvmsg(Call& call) {
+  HeldFile file = TRY(HeldFile::take(call, 0));
+  return file.answer(call, receive_message(call, *file, call.address(1), static_cast<u32>(call.argument[2])));
+}
+
+// ---- several messages ------------------------------------------------------------------------------------------------------
+
+struct ManyHeader {  // struct mmsghdr
+  MessageHeader header;
+  u32 size, padding;
+};
+static_assert(sizeof(ManyHeader) == 64);
+
+// Calls one(header's address, flags) for each; what is done counts, an error only when it comes first.
+template <class One>
+Result<i64> each(Call& call, u64 count, One&& one) {
+  u64& done = call.thread.step.word[word_messages];
+  while (done < count) {
+    const VirtualAddress at = call.address(1) + done * sizeof(ManyHeader);
+    const VirtualAddress size_at = at + offsetof(ManyHeader, size);
+    Result<void> ready = vm::prepare(call.space, call.thread.caller, size_at, sizeof(u32), vm::Access::write);
+    const Result<i64> outcome = ready.ok() ? one(at) : Result<i64>{ready.error()};
+    if (!outcome.ok()) {
+      if (outcome.error() == Errno::blocked || done == 0) return outcome.error();
+      break;
+    }
+    TRY(call.write(size_at, static_cast<u32>(outcome.value())));
+    ++done;
+    call.thread.step.word[word_bytes] = 0;
+    call.thread.step.word[word_deadline] = 0;
+    call.thread.begin_waits();
+  }
+  return static_cast<i64>(done);
+}
+
+Result<i64> sys_sendmmsg(Call& call) {
+  HeldFile file = TRY(HeldFile::take(call, 0));
+  const u64 count = fs::smaller(static_cast<u32>(call.argument[2]), most_messages);
+  const u32 flags = static_cast<u32>(call.argument[3]);
+  return file.answer(call, [&]() -> Result<i64> {
+    (void)TRY(socket_behind(*file));
+    return each(call, count, [&](VirtualAddress at) { return send_message(call, *file, at, flags); });
+  }());
+}
+
+Result<i64> receive_many(Call& call, OpenFile& file) {
+  StepState& step = call.thread.step;
+  if (call.argument[4] != 0 && step.word[word_all] == 0) {
+    const Duration wait = TRY(duration_of(TRY(call.read<TimeSpec>(call.address(4)))));
+    step.word[word_all] = static_cast<u64>(deadline_after(clock::now(), wait).ns);
+  }
+  const Instant end = step.word[word_all] == 0 ? never : Instant{static_cast<i64>(step.word[word_all])};
+  (void)TRY(socket_behind(file));
+  u32 flags = static_cast<u32>(call.argument[3]) & ~flag_wait_for_one;
+  const bool wait_for_one = (call.argument[3] & flag_wait_for_one) != 0;
+  if (wait_for_one && step.word[word_messages] > 0) flags |= flag_do_not_wait;
+  return each(call, fs::smaller(static_cast<u32>(call.argument[2]), most_messages), [&](VirtualAddress at) -> Result<i64> {
+    if (step.word[word_messages] > 0 && end != never && clock::now() >= end) return Errno::eagain;
+    const Result<i64> outcome = receive_message(call, file, at, flags);
+    if (!outcome.ok()) return outcome.error();
+    if (wait_for_one) flags |= flag_do_not_wait;
+    return i64{outcome.value()};
+  });
+}
+
+Result<i64> sys_recvmmsg(Call& call) {
+  HeldFile file = TRY(HeldFile::take(call, 0));
+  return file.answer(call, receive_many(call, *file));
+}
+
+constexpr Entry entries[] = {
+    {44, "sendto", sys_sendto},   {45, "recvfrom", sys_recvfrom},  {46, "sendmsg", sys_sendmsg},
+    {47, "recvmsg", sys_recvmsg}, {299, "recvmmsg", sys_recvmmsg}, {307, "sendmmsg", sys_sendmmsg},
+};
+
+}  // namespace
+
+std::span<const Entry> message_calls() {
+  return entries;
+}
+
+}  // namespace corral::abi

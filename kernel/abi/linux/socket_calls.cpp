@@ -1,0 +1,245 @@
+// socket, socketpair, bind, listen, accept, connect, shutdown and names. Source: Linux man-pages of these calls, unix(7).
+// The order of the checks is Linux's. There are UNIX sockets only (docs/caveats.md).
+#include "abi/linux/held_file.h"
+#include "abi/linux/socket_address.h"
+#include "fs/inode.h"
+#include "memory/heap.h"
+
+namespace corral::abi {
+
+namespace {
+
+using fs::OpenFile;
+using fs::SocketType;
+using fs::UnixSocket;
+
+constexpr unsigned word_deadline = 2;
+constexpr u32 flag_mask = fs::o_cloexec | fs::o_nonblock;
+
+u64 limit_of(Call& call) {
+  return call.process.limits.open_files;
+}
+
+Result<int> install(Call& call, Ref<OpenFile> file, u32 flags) {
+  return resources_of(call).files().install(file, (flags & fs::o_cloexec) != 0, limit_of(call));
+}
+
+// ---- making ------------------------------------------------------------------------------------------------------------
+
+Result<SocketType> type_of(int family, u32 wanted, int protocol) {
+  constexpr int families = 46, unix_protocol = 1;
+  constexpr u32 types = 11, type_mask = 0xf;
+  if ((wanted & ~(type_mask | flag_mask)) != 0) return Errno::einval;
+  const u32 type = wanted & type_mask;
+  if (family < 0 || family >= families) return Errno::eafnosupport;
+  if (type >= types) return Errno::einval;
+  if (family != family_unix) return Errno::eafnosupport;
+  if (protocol != 0 && protocol != unix_protocol) return Errno::eprotonosupport;
+  switch (type) {
+    case 1: return SocketType::stream;
+    case 2:
+    case 3: return SocketType::datagram;  // raw ones are datagrams
+    case 5: return SocketType::packets;
+    default: return Errno::esocktnosupport;
+  }
+}
+
+Result<Ref<UnixSocket>> make_socket(Call& call, SocketType type) {
+  return Ref<UnixSocket>::adopt(TRY(memory::make<UnixSocket>(type, fs::identity_of(call.thread))));
+}
+
+Result<i64> sys_socket(Call& call) {
+  const u32 wanted = static_cast<u32>(call.argument[1]);
+  const SocketType type = TRY(type_of(call.number(0), wanted, call.number(2)));
+  Ref<OpenFile> file = TRY(fs::make_socket_file(TRY(make_socket(call, type)), wanted & fs::o_nonblock));
+  return i64{TRY(install(call, file, wanted))};
+}
+
+Result<i64> sys_socketpair(Call& call) {
+  const u32 wanted = static_cast<u32>(call.argument[1]);
+  const SocketType type = TRY(type_of(call.number(0), wanted, call.number(2)));
+  TRY(vm::prepare(call.space, call.thread.caller, call.address(3), 8, vm::Access::write));
+  Ref<UnixSocket> a = TRY(make_socket(call, type));
+  Ref<UnixSocket> b = TRY(make_socket(call, type));
+  UnixSocket::pair(*a, *b);
+  Result<Ref<OpenFile>> first = fs::make_socket_file(a, wanted & fs::o_nonblock);
+  Result<Ref<OpenFile>> second = fs::make_socket_file(b, wanted & fs::o_nonblock);
+  if (!first.ok() || !second.ok()) return Errno::enomem;
+  const int one = TRY(install(call, first.value(), wanted));
+  const Result<int> other = install(call, second.value(), wanted);
+  if (!other.ok()) {
+    (void)resources_of(call).files().close(one);
+    return other.error();
+  }
+  struct Pair {
+    i32 one, other;
+  };
+  TRY(call.write(call.address(3), Pair{one, other.value()}));
+  return 0;
+}
+
+// ---- names -------------------------------------------------------------------------------------------------------------
+
+// The file of the name is made first; if the socket has got another name meanwhile, the file is taken away again.
+Result<void> bind_to_path(Call& call, UnixSocket& socket, std::string_view path) {
+  const fs::WalkStart start = TRY(resources_of(call).start_at(call.thread, fs::at_fdcwd, path));
+  fs::Walk walk;
+  TRY(walk.run(start, path, fs::Follow::no));
+  if (walk.file) return Errno::eaddrinuse;
+  if (walk.must_be_directory) return Errno::enoent;
+  if (socket.name()) return Errno::einval;
+  const u32 permissions = 0777 & ~resources_of(call).umask.load(Order::relaxed);
+  const Result<Ref<fs::Inode>> made =
+      walk.directory->create(walk.name(), {.type = fs::FileType::socket, .permissions = permissions});
+  if (!made.ok()) return made.error() == Errno::eexist ? Errno::eaddrinuse : made.error();
+  Result<Ref<fs::SocketName>> name = fs::SocketName::make(path, made.value());
+  const Result<void> bound = name.ok() ? fs::socket_names::bind(socket, name.value()) : Result<void>{name.error()};
+  if (!bound.ok()) (void)walk.directory->unlink(walk.name());
+  return bound;
+}
+
+Result<i64> sys_bind(Call& call) {
+  Ref<OpenFile> file = TRY(file_at(call, 0));
+  UnixSocket& socket = *TRY(socket_behind(*file));
+  SocketAddress address;
+  TRY(address.take(call, call.address(1), call.number(2)));
+  if (address.family == family_unix && address.size == 0 && call.number(2) == sizeof address.family) {
+    if (socket.name()) return 0;  // as Linux: any name will do, and it has one
+    return success(fs::socket_names::bind_any(socket));
+  }
+  TRY(address.check());
+  if (!address.abstract()) return success(bind_to_path(call, socket, address.text()));
+  if (socket.name()) return Errno::einval;
+  return success(fs::socket_names::bind(socket, TRY(fs::SocketName::make(address.text(), {}))));
+}
+
+Result<i64> sys_getsockname(Call& call) {
+  Ref<OpenFile> file = TRY(file_at(call, 0));
+  const Ref<fs::SocketName> name = TRY(socket_behind(*file))->name();
+  return success(tell_name(call, name.get(), call.address(1), call.address(2)));
+}
+
+Result<i64> sys_getpeername(Call& call) {
+  Ref<OpenFile> file = TRY(file_at(call, 0));
+  const Ref<UnixSocket> peer = TRY(socket_behind(*file))->peer();
+  if (!peer) return Errno::enotconn;
+  const Ref<fs::SocketName> name = peer->name();
+  return success(tell_name(call, name.get(), call.address(1), call.address(2)));
+}
+
+// ---- connections ---------------------------------------------------------------------------------------------------------
+
+Instant deadline_of(Call& call, const Atomic<i64>& timeout_ns) {
+  const i64 timeout = timeout_ns.load(Order::relaxed);
+  if (timeout == 0) return never;
+  u64& kept = call.thread.step.word[word_deadline];
+  if (kept == 0) kept = static_cast<u64>(fs::deadline_of_timeout(timeout).ns);
+  return {static_cast<i64>(kept)};
+}
+
+// A wait with a time limit is not begun anew after a signal.
+Errno interrupted(Errno error, Instant deadline) {
+  return error == Errno::restart && deadline != never ? Errno::eintr : error;
+}
+
+Result<i64> sys_listen(Call& call) {
+  Ref<OpenFile> file = TRY(file_at(call, 0));
+  UnixSocket& socket = *TRY(socket_behind(*file));
+  return success(socket.listen(static_cast<u32>(call.argument[1]), fs::identity_of(call.thread)));
+}
+
+Result<i64> connect(Call& call, OpenFile& file) {
+  UnixSocket& socket = *TRY(socket_behind(file));
+  SocketAddress address;
+  TRY(address.take(call, call.address(1), call.number(2)));
+  if (address.family == family_unspecified && !socket.connection_based()) {
+    socket.disconnect();
+    return 0;
+  }
+  const Ref<UnixSocket> to = TRY(socket_at(call, address, socket.type()));
+  const Instant deadline = deadline_of(call, socket.send_timeout_ns);
+  if (deadline != never && call.thread.wake_reason() == WakeReason::timed_out) return Errno::eagain;
+  const Result<void> outcome = socket.connect(call.thread, *to, fs::identity_of(call.thread), file.nonblocking(), deadline);
+  if (!outcome.ok()) return interrupted(outcome.error(), deadline);
+  return 0;
+}
+
+Result<i64> sys_connect(Call& call) {
+  HeldFile file = TRY(HeldFile::take(call, 0));
+  return file.answer(call, connect(call, *file));
+}
+
+Result<i64> accept(Call& call, OpenFile& file, u32 flags) {
+  UnixSocket& socket = *TRY(socket_behind(file));
+  TRY(resources_of(call).files().check_room(limit_of(call)));
+  const VirtualAddress name_at = call.address(1);
+  const VirtualAddress length_at = call.address(2);
+  const Instant deadline = deadline_of(call, socket.receive_timeout_ns);
+  if (deadline != never && call.thread.wake_reason() == WakeReason::timed_out && !socket.has_connection()) {
+    return Errno::eagain;
+  }
+  if (name_at.value != 0 && socket.has_connection()) {  // so that nothing of what follows can block
+    const i32 room = TRY(call.read<i32>(length_at));
+    if (room < 0) return Errno::einval;
+    TRY(vm::prepare(call.space, call.thread.caller, length_at, sizeof(i32), vm::Access::write));
+    TRY(vm::prepare(call.space, call.thread.caller, name_at, fs::smaller(static_cast<u64>(room), largest_address),
+                    vm::Access::write));
+  }
+  Result<Ref<UnixSocket>> accepted = socket.accept(call.thread, file.nonblocking(), deadline);
+  if (!accepted.ok()) return interrupted(accepted.error(), deadline);
+  Ref<UnixSocket> connection = accepted.value();
+  Ref<OpenFile> made = TRY(fs::make_socket_file(connection, flags & fs::o_nonblock));
+  const int descriptor = TRY(install(call, made, flags));
+  if (name_at.value == 0) return descriptor;
+  const Ref<UnixSocket> client = connection->peer();
+  const Ref<fs::SocketName> name = client ? client->name() : Ref<fs::SocketName>{};
+  if (const Result<void> told = tell_name(call, name.get(), name_at, length_at); !told.ok()) {
+    (void)resources_of(call).files().close(descriptor);
+    return told.error();
+  }
+  return descriptor;
+}
+
+Result<i64> accept_with(Call& call, u32 flags) {
+  if ((flags & ~flag_mask) != 0) return Errno::einval;
+  HeldFile file = TRY(HeldFile::take(call, 0));
+  return file.answer(call, accept(call, *file, flags));
+}
+
+Result<i64> sys_accept(Call& call) {
+  return accept_with(call, 0);
+}
+
+Result<i64> sys_accept4(Call& call) {
+  return accept_with(call, static_cast<u32>(call.argument[3]));
+}
+
+Result<i64> sys_shutdown(Call& call) {
+  Ref<OpenFile> file = TRY(file_at(call, 0));
+  UnixSocket& socket = *TRY(socket_behind(*file));
+  const u32 how = static_cast<u32>(call.argument[1]);  // 0: no more receiving; 1: no more sending; 2: neither
+  if (how > 2) return Errno::einval;
+  socket.shutdown(how + 1);
+  return 0;
+}
+
+constexpr Entry entries[] = {
+    {41, "socket", sys_socket},
+    {42, "connect", sys_connect},
+    {43, "accept", sys_accept},
+    {48, "shutdown", sys_shutdown},
+    {49, "bind", sys_bind},
+    {50, "listen", sys_listen},
+    {51, "getsockname", sys_getsockname},
+    {52, "getpeername", sys_getpeername},
+    {53, "socketpair", sys_socketpair},
+    {288, "accept4", sys_accept4},
+};
+
+}  // namespace
+
+std::span<const Entry> socket_calls() {
+  return entries;
+}
+
+}  // namespace corral::abi

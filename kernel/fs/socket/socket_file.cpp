@@ -1,0 +1,108 @@
+// See socket_file.h. read and write are receiving and sending without anything beside bytes.
+#include "fs/socket/socket_file.h"
+
+#include "device/clock.h"
+#include "fs/anonymous.h"
+#include "fs/inode.h"
+#include "lib/format.h"
+#include "memory/heap.h"
+#include "task/process.h"
+#include "task/thread.h"
+
+namespace corral::fs {
+
+namespace {
+
+constexpr unsigned word_deadline = 2;  // of the thread's StepState, as in abi/linux/message_calls.cpp
+
+class SocketInode final : public Inode {
+ public:
+  SocketInode() : Inode{anonymous_files(), FileType::socket}, number_{next_anonymous_number()}, born_ns_{wall_time_ns()} {}
+  [[nodiscard]] Attributes attributes() override {
+    Attributes a;
+    a.device = file_system().device();
+    a.inode = number_;
+    a.type = FileType::socket;
+    a.permissions = 0777;
+    a.accessed_ns = a.modified_ns = a.changed_ns = a.born_ns = born_ns_;
+    return a;
+  }
+  Result<void> change(const AttributeChange&) override { return {}; }
+  std::string_view label(std::span<char> to) override { return format_to(to, "socket:[{}]", number_); }
+
+ private:
+  const u64 number_;
+  const i64 born_ns_;
+};
+
+class SocketFile final : public OpenFile {
+ public:
+  SocketFile(Ref<Inode> inode, Ref<UnixSocket> socket, u32 flags)
+      : OpenFile{static_cast<Ref<Inode>&&>(inode), flags | o_rdwr}, socket_{static_cast<Ref<UnixSocket>&&>(socket)} {}
+  ~SocketFile() override { socket_->close(); }
+
+  Result<u64> read(Thread& thread, Transfer& transfer) override {
+    if (transfer.size() == 0) return u64{0};
+    Receiving receiving;
+    receiving.nonblocking = nonblocking() || transfer.from_kernel();
+    receiving.deadline = deadline(thread, socket_->receive_timeout_ns);
+    return socket_->receive(thread, transfer, receiving);
+  }
+  Result<u64> write(Thread& thread, Transfer& transfer) override {
+    Sending sending;
+    sending.nonblocking = nonblocking();
+    sending.deadline = deadline(thread, socket_->send_timeout_ns);
+    sending.identity = identity_of(thread);
+    return socket_->send(thread, transfer, sending);
+  }
+  u32 poll(PollEntry* entry) override { return socket_->poll(entry); }
+  [[nodiscard]] bool can_poll() const override { return true; }
+  Result<u64> available() override { return socket_->available(); }
+  Result<i64> control(Thread& thread, vm::AddressSpace& space, u32 request, u64 argument) override {
+    constexpr u32 bytes_unsent = 0x5411;  // SIOCOUTQ
+    if (request != bytes_unsent) return Errno::enotty;
+    TRY(vm::write_user(space, thread.caller, {argument}, static_cast<i32>(socket_->unsent())));
+    return 0;
+  }
+  [[nodiscard]] UnixSocket& socket() { return *socket_; }
+
+ private:
+  // Counted from the first run of the call.
+  static Instant deadline(Thread& thread, const Atomic<i64>& timeout_ns) {
+    const i64 timeout = timeout_ns.load(Order::relaxed);
+    if (timeout == 0) return never;
+    u64& kept = thread.step.word[word_deadline];
+    if (kept == 0) kept = static_cast<u64>(deadline_of_timeout(timeout).ns);
+    return {static_cast<i64>(kept)};
+  }
+  Ref<UnixSocket> socket_;
+};
+
+}  // namespace
+
+Result<Ref<OpenFile>> make_socket_file(Ref<UnixSocket> socket, u32 flags) {
+  const auto make = [&]() -> Result<Ref<OpenFile>> {
+    Ref<Inode> inode = Ref<SocketInode>::adopt(TRY(memory::make<SocketInode>()));
+    return Ref<OpenFile>{Ref<SocketFile>::adopt(TRY(memory::make<SocketFile>(inode, socket, flags)))};
+  };
+  Result<Ref<OpenFile>> file = make();
+  if (!file.ok()) socket->close();
+  return file;
+}
+
+UnixSocket* socket_of(OpenFile& file) {
+  // Sockets with a name in a directory cannot be opened, except as a name only (O_PATH).
+  if (file.inode().type() != FileType::socket || (file.flags() & o_path) != 0) return nullptr;
+  return &static_cast<SocketFile&>(file).socket();
+}
+
+Instant deadline_of_timeout(i64 timeout_ns) {
+  const Instant now = clock::now();
+  return timeout_ns == 0 || timeout_ns >= never.ns - now.ns ? never : now + Duration{timeout_ns};
+}
+
+Identity identity_of(const Thread& thread) {
+  return {thread.process().id().value, 0, 0};
+}
+
+}  // namespace corral::fs

@@ -1,0 +1,17 @@
+// Sockets as open files.
+#pragma once
+
+#include "fs/socket/unix_socket.h"
+
+namespace corral::fs {
+
+// A file for the socket, which ends with it. `flags`: o_nonblock or 0. enomem: the socket is closed.
+Result<Ref<OpenFile>> make_socket_file(Ref<UnixSocket> socket, u32 flags);
+// The socket behind an open file, or null.
+[[nodiscard]] UnixSocket* socket_of(OpenFile& file);
+// The deadline of a call that begins now, by the socket's own limit (0: never).
+[[nodiscard]] Instant deadline_of_timeout(i64 timeout_ns);
+// Who the calling process is.
+[[nodiscard]] Identity identity_of(const Thread& thread);
+
+}  // namespace corral::fs

@@ -1,0 +1,215 @@
+// Connecting, accepting, shutting down and closing. See unix_socket.h.
+#include "fs/socket/in_flight.h"
+#include "fs/socket/unix_socket.h"
+#include "memory/heap.h"
+#include "task/thread.h"
+
+namespace corral::fs {
+
+UnixSocket::~UnixSocket() = default;
+
+void UnixSocket::pair(UnixSocket& a, UnixSocket& b) {
+  UnixSocket* const both[] = {&a, &b};
+  for (unsigned i = 0; i < 2; ++i) {
+    UnixSocket& own = *both[i];
+    LockGuard guard{own.lock_};
+    own.peer_ = Ref<UnixSocket>::share(*both[1 - i]);
+    own.peer_identity_ = own.creator_;
+    own.state_.store(State::connected, Order::release);
+  }
+}
+
+Result<void> UnixSocket::listen(u32 backlog, const Identity& identity) {
+  constexpr u32 most = 4096;  // net.core.somaxconn
+  if (!connection_based()) return Errno::eopnotsupp;
+  LockGuard guard{lock_};
+  if (!name_) return Errno::einval;
+  const State state = state_.load(Order::relaxed);
+  if (state != State::fresh && state != State::listening) return Errno::einval;
+  backlog_ = backlog < most ? backlog : most;
+  creator_ = identity;
+  state_.store(State::listening, Order::release);
+  (void)place_wanted_.wake_all();
+  return {};
+}
+
+Result<void> UnixSocket::connect(Thread& thread, UnixSocket& to, const Identity& identity, bool nonblocking, Instant deadline) {
+  if (connection_based()) {
+    {
+      LockGuard guard{lock_};
+      const State state = state_.load(Order::relaxed);
+      if (state == State::connected) return Errno::eisconn;
+      if (state != State::fresh) return Errno::einval;
+      state_.store(State::connecting, Order::relaxed);
+    }
+    const Result<void> outcome = connect_stream(thread, to, identity, nonblocking, deadline);
+    if (!outcome.ok()) state_.store(State::fresh, Order::release);
+    return outcome;
+  }
+  {
+    LockGuard guard{to.lock_};
+    if (to.closed_) return Errno::econnrefused;
+    if (to.peer_ && to.peer_.get() != this) return Errno::eperm;
+  }
+  disconnect();
+  LockGuard guard{lock_};
+  peer_ = Ref<UnixSocket>::share(to);
+  state_.store(State::connected, Order::release);
+  return {};
+}
+
+Result<void> UnixSocket::connect_stream(Thread& thread, UnixSocket& listener, const Identity& identity, bool nonblocking,
+                                        Instant deadline) {
+  Ref<UnixSocket> connection = Ref<UnixSocket>::adopt(TRY(memory::make<UnixSocket>(type_, identity)));
+  Ref<UnixSocket> peer = connection;
+  Identity listens;
+  {
+    LockGuard guard{listener.lock_};
+    listens = listener.creator_;
+  }
+  [&]() NO_THREAD_SAFETY_ANALYSIS {  // nobody else knows it yet
+    connection->peer_ = Ref<UnixSocket>::share(*this);
+    connection->peer_identity_ = identity;
+    connection->name_ = listener.name();
+    connection->state_.store(State::connected, Order::release);
+    connection->wants_identity.store(listener.wants_identity.load(Order::relaxed), Order::relaxed);
+  }();
+  TRY(listener.push_connection(thread, static_cast<Ref<UnixSocket>&&>(connection), nonblocking, deadline));
+  LockGuard guard{lock_};
+  peer_ = static_cast<Ref<UnixSocket>&&>(peer);
+  peer_identity_ = listens;
+  state_.store(State::connected, Order::release);
+  return {};
+}
+
+Result<void> UnixSocket::push_connection(Thread& thread, Ref<UnixSocket> connection, bool nonblocking, Instant deadline) {
+  LockGuard guard{lock_};
+  if (closed_ || state_.load(Order::relaxed) != State::listening || (shut_.load(Order::relaxed) & shut_receive) != 0) {
+    return Errno::econnrefused;
+  }
+  if (waiting_connections_ > backlog_) return nonblocking ? Errno::eagain : place_wanted_.wait(thread, deadline);
+  ++waiting_connections_;
+  connections_.push_back(*connection.release());
+  (void)data_wanted_.wake_one();
+  source_.notify(poll_readable);
+  return {};
+}
+
+Result<Ref<UnixSocket>> UnixSocket::accept(Thread& thread, bool nonblocking, Instant deadline) {
+  if (!connection_based()) return Errno::eopnotsupp;
+  LockGuard guard{lock_};
+  if (state_.load(Order::relaxed) != State::listening) return Errno::einval;
+  UnixSocket* connection = connections_.pop_front();
+  if (connection == nullptr) {
+    if ((shut_.load(Order::relaxed) & shut_receive) != 0) return Errno::einval;
+    return nonblocking ? Errno::eagain : data_wanted_.wait(thread, deadline);
+  }
+  --waiting_connections_;
+  if (!connections_.empty()) (void)data_wanted_.wake_one();
+  (void)place_wanted_.wake_one();
+  return Ref<UnixSocket>::adopt(connection);
+}
+
+bool UnixSocket::has_connection() {
+  LockGuard guard{lock_};
+  return !connections_.empty();
+}
+
+Ref<UnixSocket> UnixSocket::peer() {
+  LockGuard guard{lock_};
+  return peer_;
+}
+
+Ref<SocketName> UnixSocket::name() {
+  LockGuard guard{lock_};
+  return name_;
+}
+
+void UnixSocket::publish_name() {
+  LockGuard guard{lock_};
+  name_ = bound_name;
+}
+
+Identity UnixSocket::peer_identity() {
+  LockGuard guard{lock_};
+  return peer_identity_;
+}
+
+Errno UnixSocket::take_error() {
+  LockGuard guard{lock_};
+  return std::exchange(error_, Errno{});
+}
+
+void UnixSocket::disconnect() {
+  Ref<UnixSocket> old;
+  {
+    LockGuard guard{lock_};
+    std::swap(old, peer_);
+    state_.store(State::fresh, Order::release);
+  }
+  if (old) old->forget_stranger(*this);
+  tell_writable();
+}
+
+// ---- the end -------------------------------------------------------------------------------------------------------------
+
+void UnixSocket::add_shut(u32 how) {
+  LockGuard guard{lock_};
+  shut_.fetch_or(how, Order::relaxed);
+  (void)data_wanted_.wake_all();
+  (void)room_wanted_.wake_all();
+  (void)place_wanted_.wake_all();
+  source_.notify(poll_readable | poll_writable | poll_hup | poll_rdhup);
+}
+
+void UnixSocket::shutdown(u32 how) {
+  add_shut(how);
+  if (!connection_based()) return;
+  if (const Ref<UnixSocket> other = peer()) {
+    other->add_shut(((how & shut_send) != 0 ? shut_receive : 0) | ((how & shut_receive) != 0 ? shut_send : 0));
+  }
+}
+
+void UnixSocket::peer_closed(bool with_data) {
+  add_shut(shut_both);
+  if (!with_data) return;
+  LockGuard guard{lock_};
+  error_ = Errno::econnreset;
+  source_.notify(poll_err);
+}
+
+void UnixSocket::close() {
+  socket_names::remove(*this);
+  Messages unread;
+  Ref<UnixSocket> old_peer;
+  IntrusiveList<UnixSocket, &UnixSocket::connection_link_> connections;
+  {
+    LockGuard guard{lock_};
+    closed_ = true;
+    shut_.store(shut_both, Order::relaxed);
+    while (Message* message = queue_.pop_front()) unread.push_back(*message);
+    while (UnixSocket* connection = connections_.pop_front()) connections.push_back(*connection);
+    std::swap(old_peer, peer_);
+    (void)data_wanted_.wake_all();
+    (void)room_wanted_.wake_all();
+    (void)place_wanted_.wake_all();
+  }
+  const bool had_data = !unread.empty();
+  tell_strangers();
+  if (old_peer) {
+    old_peer->forget_stranger(*this);
+    unread.for_each([&](Message& message) {
+      if (!message.sender) old_peer->uncharge(message.charge);
+    });
+    if (connection_based()) old_peer->peer_closed(had_data);
+  }
+  while (UnixSocket* connection = connections.pop_front()) {
+    const Ref<UnixSocket> last = Ref<UnixSocket>::adopt(connection);
+    if (const Ref<UnixSocket> client = connection->peer()) client->peer_closed(true);
+    connection->close();
+  }
+  finish_used(unread);
+  in_flight::collect_if_due();
+}
+
+}  // namespace corral::fs
