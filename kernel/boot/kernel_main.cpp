@@ -21,6 +21,7 @@
 #include "sched/engine/random_source.h"
 #include "sync/interleave.h"
 #include "task/executive.h"
+#include "task/vdso.h"
 #include "trace/log.h"
 #include "trace/panic.h"
 #include "vm/address_space.h"
@@ -145,6 +146,7 @@ void kernel_main(BootInfo& info) {
   log::notice("{} of {} cores online, {} scheduling, {} placement", cores::online_count(), cores::count(),
               scheduling().algorithm_name(), scheduling().placement_name());
   abi::initialise_system_calls();
+  must(vdso::initialise(), "no memory for the pages that programs read the clock from");
   const auto* archive = arch::direct<const u8>(info.initramfs);
   must(fs::initialise({archive, info.initramfs_size}, info.command_line), "the file systems cannot be started");
   fs::start_terminal();

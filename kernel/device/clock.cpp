@@ -29,6 +29,7 @@ constinit Parameters parameters[most_sources];
 constinit u32 used = 0;  // bootstrap core only
 constinit Atomic<const Parameters*> current{nullptr};
 constinit i64 wall_time_at_boot = 0;
+constinit ClockPage* published = nullptr;  // bootstrap core only
 
 u64 ticks_of(const Parameters& p) {
   if (p.bits >= 64) return p.source->read();
@@ -39,6 +40,18 @@ Instant time_of(const Parameters& p) {
   const i64 elapsed = static_cast<i64>(ticks_of(p) - p.start_ticks);
   // Another core's counter may lag by a few ticks just after the start: that is the start.
   return {p.start_ns + (elapsed > 0 ? p.scale.to_ns(static_cast<u64>(elapsed)) : 0)};
+}
+
+void publish() {
+  const Parameters* p = current.load(Order::relaxed);
+  if (published == nullptr || p == nullptr) return;
+  ClockFacts facts;
+  facts.by_counter = p->source->readable_by_programs() ? 1 : 0;
+  facts.start_ticks = p->start_ticks;
+  facts.start_ns = p->start_ns;
+  facts.scale = p->scale;
+  facts.wall_time_at_boot = wall_time_at_boot;
+  published->write(facts);
 }
 
 }  // namespace
@@ -59,6 +72,7 @@ i64 boot_wall_time_ns() {
 }
 void set_boot_wall_time(i64 ns) {
   wall_time_at_boot = ns;
+  publish();
 }
 
 void use(const ClockSource& source) {
@@ -70,6 +84,12 @@ void use(const ClockSource& source) {
   p.start_ticks = ticks_of(p);
   p.start_ns = now().ns;
   current.store(&p, Order::release);
+  publish();
+}
+
+void publish_to(ClockPage& page) {
+  published = &page;
+  publish();
 }
 
 const ClockSource& source() {

@@ -2,6 +2,7 @@
 // timer for each core that interrupts it at an instant.
 #pragma once
 
+#include "device/clock_page.h"
 #include "device/device.h"
 #include "lib/types.h"
 
@@ -15,6 +16,8 @@ class ClockSource : public Device {
   [[nodiscard]] virtual u64 read() const = 0;       // any core, any context
   [[nodiscard]] virtual u64 frequency() const = 0;  // Hz
   [[nodiscard]] virtual u32 bits() const = 0;       // width: the counter wraps after 2^bits
+  // Programs read the same number by an instruction of theirs (the vDSO's; full width).
+  [[nodiscard]] virtual bool readable_by_programs() const { return false; }
 
  protected:
   ~ClockSource() = default;
@@ -46,6 +49,9 @@ void set_boot_wall_time(i64 ns);
 // times) while other cores read the clock, when the source in use turns out to be no good.
 void use(const ClockSource& source);
 [[nodiscard]] const ClockSource& source();
+// Keeps what programs need to read the clock by themselves written there from now on. Bootstrap core, once; `page` lives
+// for ever.
+void publish_to(ClockPage& page);
 // How long the clock may go without anybody reading it: never for wide counters, else a quarter of the counter's range.
 // The platform that offers a narrow counter sees to it.
 [[nodiscard]] Duration longest_quiet();

@@ -6,6 +6,7 @@
 #include "lib/memory_functions.h"
 #include "memory/heap.h"
 #include "sched/engine/random_source.h"
+#include "task/vdso.h"
 #include "trace/log.h"
 
 namespace corral {
@@ -37,6 +38,7 @@ enum Auxiliary : u64 {
   at_secure = 23,
   at_random = 25,
   at_execfn = 31,
+  at_sysinfo_ehdr = 33,
   at_minsigstksz = 51,
 };
 
@@ -98,7 +100,7 @@ class StackBuilder {
   StackBuilder(const StackBuilder&) = delete;
   StackBuilder& operator=(const StackBuilder&) = delete;
 
-  Result<void> build(const PlacedImage& program, u64 interpreter_at, std::string_view path) {
+  Result<void> build(const PlacedImage& program, u64 interpreter_at, VirtualAddress vdso_at, std::string_view path) {
     constexpr std::string_view platform = "x86_64";
     constexpr u64 auxiliary_pairs = 20;
     const u64 strings = arguments_.size() + path.size() + 1 + platform.size() + 1;
@@ -132,6 +134,7 @@ class StackBuilder {
     environment_end_ = text;
     put(0);
     const elf::Image& image = program.image;
+    put_pair(at_sysinfo_ehdr, vdso_at.value);
     put_pair(at_phdr, image.program_headers == 0 ? 0 : image.program_headers + program.base);
     put_pair(at_phent, image.program_header_size);
     put_pair(at_phnum, image.program_header_count);
@@ -245,8 +248,9 @@ Result<LoadedProgram> load_program(vm::Caller& caller, const ProgramFile& file, 
   stack.kind = vm::AreaKind::stack;
   (void)TRY(space.map(caller, stack));
 
+  const VirtualAddress vdso_at = TRY(vdso::map_into(space, caller));
   StackBuilder builder{arguments};
-  TRY(builder.build(program, interpreter_at, path));
+  TRY(builder.build(program, interpreter_at, vdso_at, path));
   TRY(builder.copy_to(space, caller));
   loaded.stack_pointer = builder.bottom();
   loaded.arguments_start = builder.arguments_start();

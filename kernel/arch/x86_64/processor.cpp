@@ -30,6 +30,7 @@ constexpr u32 msr_star = 0xc000'0081;
 constexpr u32 msr_lstar = 0xc000'0082;
 constexpr u32 msr_cstar = 0xc000'0083;
 constexpr u32 msr_flag_mask = 0xc000'0084;
+constexpr u32 msr_tsc_aux = 0xc000'0103;
 constexpr u32 msr_kernel_gs_base = 0xc000'0102;
 constexpr u32 msr_sysenter_cs = 0x174;
 constexpr u32 msr_pat = 0x277;
@@ -133,6 +134,7 @@ void detect_features() {
   f.smap = bit(seven.b, 20);
   f.umip = bit(seven.c, 2);
   f.nx = bit(extended_one.d, 20);
+  f.rdtscp = bit(extended_one.d, 27);
   f.huge_1g = bit(extended_one.d, 26);
   f.invariant_tsc = extended >= 0x8000'0007 && bit(cpuid(0x8000'0007).d, 8);
   find_model(f, one.a);
@@ -214,6 +216,7 @@ void initialise_processor(Core& core, CoreArea& area, VirtualAddress kernel_stac
   use_area(area);
   install_traps();
   set_control_registers();
+  if (found.rdtscp) write_msr(msr_tsc_aux, area.id);  // programs ask RDTSCP on which core they are
 }
 
 bool hardware_random(u64& value) {
