@@ -1,9 +1,8 @@
 // A core's mailbox, sleep and timer. See core.h for who may call what.
 //
-// Why a posted message is never overlooked by a core that goes to sleep: the sender commits the message and then reads
-// asleep_; the core sets asleep_ and then looks into its mailbox; a sequentially consistent fence stands between on both
-// sides, so at least one of them sees the other. halt() enables interrupts only in the instruction before HLT, so the
-// interrupt that the sender then sends ends the sleep at once.
+// Why a posted message is never overlooked by a core that goes to sleep: the sender commits the message and then rings
+// (core/doorbell.h), so an interrupt comes after it. halt() enables interrupts only in the instruction before HLT, so an
+// interrupt that comes after the look into the mailbox ends the sleep at once. (tests/models/parking.pml)
 #include "core/core.h"
 
 #include <algorithm>
@@ -47,7 +46,7 @@ size_t Core::describe(char* to, size_t size) const {
   return format_to({to, size}, "hardware id {}, firmware id {}, {}", hardware_id_, firmware_id_, name_of(state())).size();
 }
 
-bool Core::post(const Message& message, bool urgent) {
+bool Core::post(const Message& message) {
   Counters& mine = this_core().counters;
   if (!mailbox_.post(message)) {
     bump(mine.mailbox_full);
@@ -55,19 +54,15 @@ bool Core::post(const Message& message, bool urgent) {
   }
   bump(mine.messages_sent);
   interleave::point();
-  fence(Order::seq_cst);
-  if (urgent || asleep_.load(Order::relaxed) != 0) {
-    if (interrupt_pending_.exchange(1, Order::seq_cst) == 0) {
-      bump(mine.message_interrupts_sent);
-      interrupts::local_controller().send_message_interrupt(hardware_id_);
-    }
+  if (doorbell_.ring()) {
+    bump(mine.message_interrupts_sent);
+    interrupts::local_controller().send_message_interrupt(hardware_id_);
   }
   return true;
 }
 
 void Core::drain_mailbox() {
-  // Cleared before the first take: a message committed later finds it clear and sends a new interrupt.
-  interrupt_pending_.store(0, Order::seq_cst);
+  doorbell_.answer();
   interleave::point();
   Message message;
   while (mailbox_.take(message)) {
@@ -80,8 +75,6 @@ void Core::drain_mailbox() {
 }
 
 void Core::sleep() {
-  asleep_.store(1, Order::relaxed);
-  fence(Order::seq_cst);
   interleave::point();
   if (mailbox_.empty()) {
     bump(counters.idle_entries);
@@ -99,7 +92,6 @@ void Core::sleep() {
     interleave::point();
     arch::halt();
   }
-  asleep_.store(0, Order::relaxed);
 }
 
 void Core::arm_timer(Instant slice_end) {
@@ -113,10 +105,8 @@ void Core::arm_timer(Instant slice_end) {
 
 void Core::note_message_interrupt() {
   bump(counters.message_interrupts_taken);
-  // It is no longer on its way. Its message may have been taken before it came; then no drain_mailbox() follows that
-  // would say so, and without this nobody would ever interrupt this core again. Exchanged, not stored: what was
-  // committed before the exchange that found it set is seen by the look into the mailbox that comes after this.
-  interrupt_pending_.exchange(0, Order::seq_cst);
+  // Its message may have been taken before it came; then no drain_mailbox() follows that would answer.
+  doorbell_.answer();
 }
 
 void Core::on_timer_interrupt() {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "arch/processor.h"
+#include "core/doorbell.h"
 #include "core/mailbox.h"
 #include "core/outbox.h"
 #include "core/timer_queue.h"
@@ -40,9 +41,9 @@ class Core final : public Device {
   size_t describe(char* to, size_t size) const override;
 
   // ---- sending to this core: any core ------------------------------------------------------------------------
-  // Puts the message into the mailbox and interrupts the core unless an interrupt is on its way already or
-  // `urgent` is false and the core is not asleep. False: the mailbox is full; use Outbox (core/outbox.h).
-  [[nodiscard]] bool post(const Message& message, bool urgent);
+  // Puts the message into the mailbox and interrupts the core unless an interrupt is on its way already. False: the
+  // mailbox is full; use Outbox (core/outbox.h).
+  [[nodiscard]] bool post(const Message& message);
 
   // ---- own ---------------------------------------------------------------------------------------------------
   // Handles all messages waiting. Interrupts off, at a point where the current step is finished.
@@ -98,9 +99,8 @@ class Core final : public Device {
   Instant slice_end_ = never;    // own: when the running thread is to be looked at again
   friend class CoreTable;
 
-  alignas(cache_line) Atomic<u32> interrupt_pending_{0};  // shared: a message interrupt is on its way
-  alignas(cache_line) Atomic<u32> asleep_{0};             // shared: the core is in sleep()
-  Mailbox<mailbox_capacity> mailbox_;                     // shared
+  alignas(cache_line) Doorbell<> doorbell_;  // shared
+  Mailbox<mailbox_capacity> mailbox_;        // shared
 };
 
 // Handlers of message types, one for each, set at start-up by the room that knows the type. Runs on the receiving

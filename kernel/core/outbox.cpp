@@ -14,11 +14,10 @@ namespace {
 // not touched after the first post: when a message has arrived, what it is about may go on, be sent again or end.
 CoreSet post_to_targets(const Letter& letter, CoreSet& waiting) {
   const Message message = letter.message;
-  const bool urgent = letter.urgent;
   const CoreSet targets = letter.targets;
   CoreSet left;
   targets.for_each([&](CoreId id) {
-    if (waiting.contains(id) || !cores::get(id).post(message, urgent)) left.add(id);
+    if (waiting.contains(id) || !cores::get(id).post(message)) left.add(id);
   });
   waiting = waiting | left;
   return left;

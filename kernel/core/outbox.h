@@ -11,7 +11,6 @@ namespace corral {
 struct Letter {
   Message message;
   CoreSet targets;  // cores that have not got it yet
-  bool urgent = true;
   ListLink link;
 };
 

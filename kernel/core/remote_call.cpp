@@ -10,7 +10,6 @@ bool RemoteCall::ask(Core& target, Function function) {
   }
   function_ = function;
   letter_.message = {MessageType::remote_call, {reinterpret_cast<u64>(this), 0, 0}};
-  letter_.urgent = true;
   this_core().outbox().send_to(target, letter_);
   return false;
 }

@@ -26,7 +26,6 @@ void SharedTimer::tell_home() {
   letter_out_ = true;
   keep();
   letter_.message = {MessageType::shared_timer, {reinterpret_cast<u64>(this), 0, 0}};
-  letter_.urgent = true;
   this_core().outbox().send_to(*home_, letter_);
 }
 

@@ -302,7 +302,6 @@ void Executive::send_to(Thread& thread, CoreId target, sched::EnqueueReason reas
   forget_look(thread);  // its new home looks at what is still asked of it when it arrives
   Letter& letter = thread.arrival_letter();
   letter.message = {MessageType::arrive, {reinterpret_cast<u64>(&thread), static_cast<u64>(reason), 0}};
-  letter.urgent = true;
   thread.set_home(target);
   core_.outbox().send_to(cores::get(target), letter);
 }

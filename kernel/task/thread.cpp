@@ -67,7 +67,6 @@ void Thread::request(Request what) {
     return;
   }
   request_letter_.message = {MessageType::thread, {reinterpret_cast<u64>(this), 0, 0}};
-  request_letter_.urgent = true;
   here.outbox().send_to(cores::get(home()), request_letter_);
 }
 

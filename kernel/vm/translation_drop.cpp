@@ -11,7 +11,6 @@ void TranslationDrop::begin(const CoreSet& targets) {
   outstanding_.store(targets.count(), Order::relaxed);  // made visible with the messages
   letter_.message = {MessageType::drop_translations, {reinterpret_cast<u64>(this), 0, 0}};
   letter_.targets = targets;
-  letter_.urgent = true;
   this_core().outbox().send(letter_);
 }
 

@@ -18,17 +18,15 @@ namespace {
 constexpr u32 core_count = 5;
 std::vector<std::vector<u64>> arrived(core_count);
 std::vector<u32> room(core_count);
-std::vector<bool> urgencies;
 std::vector<std::unique_ptr<Core>> all_cores;
 // What the receiver of a message does with the letter before the sender's next instruction: it may use it again.
 Letter* reused_on_arrival = nullptr;
 }  // namespace
 
-bool Core::post(const Message& message, bool urgent) {
+bool Core::post(const Message& message) {
   if (room[id().value] == 0) return false;
   --room[id().value];
   arrived[id().value].push_back(message.word[0]);
-  urgencies.push_back(urgent);
   if (reused_on_arrival != nullptr) {
     EXPECT_FALSE(Outbox::pending(*reused_on_arrival));
     reused_on_arrival->targets = CoreSet::of(CoreId{4});
@@ -50,7 +48,6 @@ class OutboxTest : public testing::Test {
   void SetUp() override {
     arrived.assign(core_count, {});
     room.assign(core_count, 0);
-    urgencies.clear();
     all_cores.clear();
     for (u32 i = 0; i < core_count; ++i) all_cores.push_back(std::make_unique<Core>(CoreId{i}, i, i, CoreState::online));
   }
@@ -63,7 +60,6 @@ TEST_F(OutboxTest, KeepsWhatDoesNotFit) {
   Letter letter;
   letter.message = {MessageType::thread, {7, 0, 0}};
   letter.targets = CoreSet::first(3);
-  letter.urgent = false;
   outbox.send(letter);
   EXPECT_TRUE(Outbox::pending(letter));
   EXPECT_FALSE(outbox.empty());
@@ -76,7 +72,6 @@ TEST_F(OutboxTest, KeepsWhatDoesNotFit) {
   EXPECT_FALSE(Outbox::pending(letter));
   EXPECT_TRUE(outbox.empty());
   for (u32 i = 0; i < 3; ++i) EXPECT_EQ(arrived[i], std::vector<u64>{7});
-  EXPECT_EQ(urgencies, std::vector<bool>(3, false));
 }
 
 TEST_F(OutboxTest, LeavesALetterAloneOnceItHasArrived) {

@@ -48,7 +48,7 @@ void Core::arm_timer(Instant slice_end) {
 size_t Core::describe(char*, size_t) const {
   return 0;
 }
-bool Core::post(const Message& message, bool) {
+bool Core::post(const Message& message) {
   posted.emplace_back(id_.value, message);
   return true;
 }
