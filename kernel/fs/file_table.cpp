@@ -3,6 +3,7 @@
 
 #include <bit>
 
+#include "fs/file_locks.h"
 #include "fs/inode.h"
 #include "fs/socket/in_flight.h"
 #include "lib/memory_functions.h"
@@ -58,9 +59,12 @@ Result<void> FileTable::check_room(u64 limit) {
 
 namespace {
 
-// A descriptor was closed; no lock is held. It may have been the last way to a socket that is still in a message.
-void let_go(Ref<OpenFile> file) {
-  const bool socket = file && file->inode().type() == FileType::socket;
+// A descriptor of this table was closed; no lock is held. With it go the process's locks of the file; and it may have been the
+// last way to a socket that is still in a message.
+void let_go(Ref<OpenFile> file, const FileTable& table) {
+  if (!file) return;
+  file_locks::closed(file->inode(), &table);
+  const bool socket = file->inode().type() == FileType::socket;
   file = {};
   if (socket) in_flight::collect_if_due();
 }
@@ -79,7 +83,7 @@ Result<void> FileTable::replace(int descriptor, Ref<OpenFile> file, bool close_o
     old = Ref<OpenFile>::adopt(slots_[index].file);
     slots_[index] = {file.release(), close_on_exec};
   }
-  let_go(static_cast<Ref<OpenFile>&&>(old));
+  let_go(static_cast<Ref<OpenFile>&&>(old), *this);
   return {};
 }
 
@@ -93,7 +97,7 @@ Result<void> FileTable::close(int descriptor) {
     slots_[index] = {};
     if (index < lowest_free_) lowest_free_ = index;
   }
-  let_go(static_cast<Ref<OpenFile>&&>(old));
+  let_go(static_cast<Ref<OpenFile>&&>(old), *this);
   return {};
 }
 
@@ -118,7 +122,7 @@ void FileTable::close_range(u32 first, u32 last, bool only_mark) {
     }
     return;
   }
-  while (Ref<OpenFile> file = take_next(first, last, false)) let_go(static_cast<Ref<OpenFile>&&>(file));
+  while (Ref<OpenFile> file = take_next(first, last, false)) let_go(static_cast<Ref<OpenFile>&&>(file), *this);
 }
 
 Result<bool> FileTable::close_on_exec(int descriptor) {
@@ -167,12 +171,12 @@ Result<Ref<FileTable>> FileTable::duplicate() {
 
 void FileTable::close_marked() {
   u32 from = 0;
-  while (Ref<OpenFile> file = take_next(from, max_descriptors, true)) let_go(static_cast<Ref<OpenFile>&&>(file));
+  while (Ref<OpenFile> file = take_next(from, max_descriptors, true)) let_go(static_cast<Ref<OpenFile>&&>(file), *this);
 }
 
 void FileTable::close_all() {
   u32 from = 0;
-  while (Ref<OpenFile> file = take_next(from, max_descriptors, false)) let_go(static_cast<Ref<OpenFile>&&>(file));
+  while (Ref<OpenFile> file = take_next(from, max_descriptors, false)) let_go(static_cast<Ref<OpenFile>&&>(file), *this);
 }
 
 }  // namespace corral::fs

@@ -13,6 +13,10 @@ class FileTable final : public RefCounted<FileTable> {
   ~FileTable();
 
   Result<Ref<OpenFile>> get(int descriptor) EXCLUDES(lock_);  // ebadf
+  // `count` files at once, with references: files[i] is the one at descriptor_of(i), or null. False: a descriptor that is not
+  // negative is not open, or a name only (O_PATH).
+  template <class DescriptorOf>
+  bool hold(u64 count, OpenFile** files, DescriptorOf&& descriptor_of) EXCLUDES(lock_);
   // The lowest free number that is at least `from` and below `limit`. emfile, enomem; einval: `from` >= limit.
   Result<int> install(Ref<OpenFile> file, bool close_on_exec, u64 limit, int from = 0) EXCLUDES(lock_);
   // install() would find a number now. emfile.
@@ -28,7 +32,7 @@ class FileTable final : public RefCounted<FileTable> {
   [[nodiscard]] int next_used(int from) EXCLUDES(lock_);
 
   Result<Ref<FileTable>> duplicate() EXCLUDES(lock_);  // for fork: the same open files. enomem
-  void close_marked() EXCLUDES(lock_);                 // exec
+  void close_marked() EXCLUDES(lock_);  // exec
   void close_all() EXCLUDES(lock_);
 
   static constexpr u32 max_descriptors = 1u << 20;
@@ -47,5 +51,23 @@ class FileTable final : public RefCounted<FileTable> {
   u32 capacity_ GUARDED_BY(lock_) = 0;
   u32 lowest_free_ GUARDED_BY(lock_) = 0;  // no number below it is free
 };
+
+template <class DescriptorOf>
+bool FileTable::hold(u64 count, OpenFile** files, DescriptorOf&& descriptor_of) {
+  LockGuard guard{lock_};
+  bool all = true;
+  for (u64 i = 0; i < count; ++i) {
+    const int descriptor = descriptor_of(i);
+    OpenFile* file = static_cast<u32>(descriptor) < capacity_ ? slots_[descriptor].file : nullptr;
+    if (file != nullptr && (file->flags() & o_path) != 0) file = nullptr;
+    files[i] = file;
+    if (file != nullptr) {
+      file->retain();
+    } else if (descriptor >= 0) {
+      all = false;
+    }
+  }
+  return all;
+}
 
 }  // namespace corral::fs

@@ -1,10 +1,16 @@
 // What a file answers that cannot do something, and the numbers of file systems. See inode.h.
 #include "fs/inode.h"
 
+#include "fs/file_locks.h"
+
 #include "device/clock.h"
 #include "fs/transfer.h"
 
 namespace corral::fs {
+
+Inode::~Inode() {
+  file_locks::forget(*this);
+}
 
 namespace {
 constinit Atomic<u64> next_device{20};

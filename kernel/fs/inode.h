@@ -23,6 +23,7 @@ namespace corral::fs {
 
 class Inode;
 class Transfer;
+struct FileLockTable;
 
 class FileSystem : public RefCounted<FileSystem> {
  public:
@@ -66,7 +67,7 @@ struct OpenRequest {
 class Inode : public RefCounted<Inode> {
  public:
   Inode(FileSystem& file_system, FileType type) : file_system_{Ref<FileSystem>::share(file_system)}, type_{type} {}
-  virtual ~Inode() = default;
+  virtual ~Inode();
 
   [[nodiscard]] FileType type() const { return type_; }
   [[nodiscard]] bool is_directory() const { return type_ == FileType::directory; }
@@ -114,6 +115,8 @@ class Inode : public RefCounted<Inode> {
 
   // Something is mounted on this directory. Kept by fs/mounts.
   Atomic<bool> covered{false};
+  // Kept by fs/file_locks; null until somebody has locked the file.
+  Atomic<FileLockTable*> locks{nullptr};
 
  private:
   Ref<FileSystem> file_system_;

@@ -2,6 +2,7 @@
 #include "fs/open_file.h"
 
 #include "fs/event/event_watch.h"
+#include "fs/file_locks.h"
 #include "fs/inode.h"
 
 namespace corral::fs {
@@ -13,6 +14,7 @@ OpenFile::~OpenFile() = default;
 
 void OpenFile::last_reference_gone() {
   if (watches.load(Order::relaxed) != nullptr) forget_watches(*this);
+  file_locks::closed(*inode_, this);
   delete this;
 }
 

@@ -115,6 +115,7 @@ Result<u64> Pipe::read(Thread& thread, Transfer& transfer, bool nonblocking) {
   if (used() > 0) data_wanted_.wake_one();
   if (!drained.ok()) return drained.error();
   transfer.advance(bytes);
+  note_readiness();
   room_wanted_.wake_one();
   if (was_full && capacity_ - used() >= pipe_buf) source_.notify(poll_writable);
   return transfer.done();
@@ -150,6 +151,7 @@ Result<u64> Pipe::write(Thread& thread, Transfer& transfer, bool nonblocking) {
       break;
     }
     transfer.advance(bytes);
+    note_readiness();
     data_wanted_.wake_one();
     if (used() < capacity_) room_wanted_.wake_one();
     source_.notify(poll_readable);
@@ -162,22 +164,22 @@ Result<u64> Pipe::write(Thread& thread, Transfer& transfer, bool nonblocking) {
   return transfer.done();
 }
 
-u32 Pipe::poll(PollEntry* entry, bool reader, bool writer) {
-  LockGuard guard{lock_};
-  if (entry != nullptr) {
-    constexpr u32 of_reader = poll_readable | poll_hup, of_writer = poll_writable | poll_err;
-    source_.enlist(*entry, (reader ? of_reader : 0u) | (writer ? of_writer : 0u));
-  }
+void Pipe::note_readiness() {
   u32 ready = 0;
-  if (reader) {
-    if (used() > 0) ready |= poll_in | poll_rdnorm;
-    if (writers_ == 0 && writers_opened_ > 0) ready |= poll_hup;
-  }
-  if (writer) {
-    if (capacity_ - used() >= pipe_buf) ready |= poll_out | poll_wrnorm;
-    if (readers_ == 0) ready |= poll_err;
-  }
-  return ready;
+  if (used() > 0) ready |= poll_readable;
+  if (writers_ == 0 && writers_opened_ > 0) ready |= poll_hup;
+  if (capacity_ - used() >= pipe_buf) ready |= poll_writable;
+  if (readers_ == 0) ready |= poll_err;
+  readiness_.store(ready, Order::release);
+}
+
+u32 Pipe::poll(PollEntry* entry, bool reader, bool writer) {
+  constexpr u32 of_reader = poll_readable | poll_hup, of_writer = poll_writable | poll_err;
+  const u32 relevant = (reader ? of_reader : 0u) | (writer ? of_writer : 0u);
+  if (entry == nullptr) return readiness_.load(Order::acquire) & relevant;
+  LockGuard guard{lock_};
+  source_.enlist(*entry, relevant);
+  return readiness_.load(Order::relaxed) & relevant;
 }
 
 u64 Pipe::available() {
@@ -227,6 +229,7 @@ Result<u64> Pipe::set_capacity(u64 bytes) {
   release_page_of(own_page);
   pages_ = fresh;
   capacity_ = wish;
+  note_readiness();
   room_wanted_.wake_all();
   source_.notify(poll_writable);
   return wish;
@@ -242,6 +245,7 @@ void Pipe::add_end(bool reader, bool writer) {
     ++writers_;
     ++writers_opened_;
   }
+  note_readiness();
   other_side_wanted_.wake_all();
 }
 
@@ -249,6 +253,7 @@ void Pipe::remove_end(bool reader, bool writer) {
   LockGuard guard{lock_};
   if (reader) --readers_;
   if (writer) --writers_;
+  note_readiness();
   if (writers_ == 0) data_wanted_.wake_all();
   if (readers_ == 0) room_wanted_.wake_all();
   if (writers_ == 0) source_.notify(poll_readable | poll_hup);

@@ -48,12 +48,14 @@ class Pipe final : public RefCounted<Pipe> {
   Result<void> drain(Transfer& transfer, u64 bytes) REQUIRES(lock_);
   Result<void> allocate_pages(u64 bytes) REQUIRES(lock_);
   void release_slot(u64 slot) REQUIRES(lock_);
+  void note_readiness() REQUIRES(lock_);
   void pass_on_read() EXCLUDES(lock_);
   void pass_on_write() EXCLUDES(lock_);
 
   SpinLock lock_{Rank::pipe, "pipe"};
   WaitQueue data_wanted_{lock_}, room_wanted_{lock_}, other_side_wanted_{lock_};
   PollSource source_{lock_};
+  Atomic<u32> readiness_{poll_writable};  // for looks that enlist nothing; changed under lock_
   u32 readers_ GUARDED_BY(lock_) = 0, writers_ GUARDED_BY(lock_) = 0;
   u64 readers_opened_ GUARDED_BY(lock_) = 0, writers_opened_ GUARDED_BY(lock_) = 0;
   u64 capacity_ GUARDED_BY(lock_) = default_capacity;

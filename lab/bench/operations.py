@@ -61,6 +61,8 @@ OPERATIONS = tuple(Operation(*row) for row in (
     ("mmap", 500, 100, "mmap + munmap"),
     ("signal", 500, 100, "signal delivery"),
     ("select", 200, 50, "select on 100"),
+    ("eventfd", 500, 100, "eventfd write + read"),
+    ("epoll", 500, 100, "epoll_wait on 100, 1 ready"),
     ("unix-socket", 300, 50, "UNIX socket round trip"),
     ("file-create", 200, 50, "file create + delete"),
     ("read-4k", 1000, 200, "4 KiB from the page cache"),

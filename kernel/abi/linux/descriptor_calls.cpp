@@ -1,6 +1,7 @@
 // close, dup, fcntl, ioctl, lseek, pipes, truncation, fsync, memfd_create. Source: Linux man-pages close(2), dup(2),
 // fcntl(2), ioctl(2), lseek(2), pipe(2), ftruncate(2), fallocate(2), memfd_create(2).
 #include "abi/linux/file_handlers.h"
+#include "abi/linux/lock_calls.h"
 #include "fs/anonymous.h"
 #include "fs/inode.h"
 #include "fs/pipe.h"
@@ -62,17 +63,6 @@ Result<i64> sys_dup3(Call& call) {
 
 // ---- fcntl -------------------------------------------------------------------------------------------------------------
 
-// The types of struct flock's l_type.
-constexpr u16 lock_read = 0, lock_write = 1, lock_none = 2;
-
-// Locks of files: nobody else holds any, because they are not kept (docs/caveats.md).
-Result<i64> lock_command(Call& call, bool asks) {
-  const u16 type = TRY(call.read<u16>(call.address(2)));
-  if (type != lock_read && type != lock_write && type != lock_none) return Errno::einval;
-  if (asks) TRY(call.write(call.address(2), lock_none));
-  return 0;
-}
-
 Result<i64> pipe_size(OpenFile& file, bool set, u64 size) {
   fs::Pipe* pipe = fs::pipe_of(file);
   if (pipe == nullptr) return Errno::ebadf;
@@ -102,6 +92,15 @@ Result<i64> sys_fcntl(Call& call) {
     add_seals = 1033,
     get_seals = 1034,
   };
+  switch (call.number(1)) {  // these may wait, and hold their file meanwhile
+    case get_lock: return lock_command(call, {.ask = true});
+    case set_lock: return lock_command(call, {});
+    case set_lock_wait: return lock_command(call, {.wait = true});
+    case ofd_get_lock: return lock_command(call, {.ask = true, .of_open_file = true});
+    case ofd_set_lock: return lock_command(call, {.of_open_file = true});
+    case ofd_set_lock_wait: return lock_command(call, {.wait = true, .of_open_file = true});
+    default: break;
+  }
   FileTable& files = resources_of(call).files();
   Ref<OpenFile> file = TRY(file_at(call, 0));
   switch (call.number(1)) {
@@ -115,12 +114,6 @@ Result<i64> sys_fcntl(Call& call) {
     case set_fd: return success(files.set_close_on_exec(call.number(0), (call.argument[2] & 1) != 0));
     case get_flags: return static_cast<i64>(file->flags());
     case set_flags: file->set_flags(static_cast<u32>(call.argument[2])); return 0;
-    case get_lock:
-    case ofd_get_lock: return lock_command(call, true);
-    case set_lock:
-    case set_lock_wait:
-    case ofd_set_lock:
-    case ofd_set_lock_wait: return lock_command(call, false);
     case get_owner:
     case get_signal:
     case get_seals: return 0;
@@ -131,14 +124,6 @@ Result<i64> sys_fcntl(Call& call) {
     case add_seals: return Errno::eperm;
     default: return Errno::einval;
   }
-}
-
-Result<i64> sys_flock(Call& call) {
-  constexpr u32 shared = 1, exclusive = 2, not_waiting = 4, unlock = 8;
-  (void)TRY(file_at(call, 0));
-  const u32 operation = static_cast<u32>(call.argument[1]) & ~not_waiting;
-  if (operation != shared && operation != exclusive && operation != unlock) return Errno::einval;
-  return 0;
 }
 
 // ---- ioctl -------------------------------------------------------------------------------------------------------------

@@ -28,58 +28,74 @@ class Polling {
   Polling() = default;
   Polling(const Polling&) = delete;
   Polling& operator=(const Polling&) = delete;
-  ~Polling() { memory::release(files_); }
+  ~Polling() {
+    for (u64 i = 0; i < held_; ++i) {
+      if (holds_[i] != nullptr) holds_[i]->drop();
+    }
+    if (files_ != few_files_) memory::release(files_);
+    if (holds_ != few_holds_) memory::release(holds_);
+  }
 
   Result<void> allocate(u64 count) {
-    files_ = static_cast<PolledFile*>(memory::allocate(count * sizeof(PolledFile) + 1));
-    if (files_ == nullptr) return Errno::enomem;
+    if (count > few) {
+      files_ = static_cast<PolledFile*>(memory::allocate(count * sizeof(PolledFile)));
+      holds_ = static_cast<fs::OpenFile**>(memory::allocate(count * sizeof(fs::OpenFile*)));
+      if (files_ == nullptr || holds_ == nullptr) return Errno::enomem;
+    }
     count_ = count;
     return {};
   }
   [[nodiscard]] std::span<PolledFile> files() { return {files_, count_}; }
+  // The files behind the descriptors, for the whole call. False: one of those that are not negative is not open.
+  bool hold(fs::FileTable& table) {
+    held_ = count_;
+    return table.hold(count_, holds_, [this](u64 i) { return files_[i].descriptor; });
+  }
   // Looks at every file; `enlist`: and is told of changes from then on. Answers how many are ready. enomem.
-  Result<u64> look(fs::FileTable& table, bool enlist);
+  Result<u64> look(bool enlist);
   fs::PollSet set;
-  u64 given = 0;  // select: number of descriptors
 
  private:
-  PolledFile* files_ = nullptr;
+  static constexpr u64 few = 8;  // without memory of their own
+  PolledFile few_files_[few];
+  fs::OpenFile* few_holds_[few];
+  PolledFile* files_ = few_files_;
+  fs::OpenFile** holds_ = few_holds_;  // references; null: not open
   u64 count_ = 0;
+  u64 held_ = 0;
   bool enlisted_ = false;
 };
 
-Result<u64> Polling::look(fs::FileTable& table, bool enlist) {
-  constexpr u32 always = fs::poll_unasked | fs::poll_nval;
-  if (enlist) {
-    if (!enlisted_) TRY(set.allocate(count_));
-    set.begin_look();
-  }
+constexpr u32 always = fs::poll_unasked | fs::poll_nval;
+
+Result<u64> Polling::look(bool enlist) {
+  const bool first = enlist && !enlisted_;
+  if (first) TRY(set.allocate(count_));
+  if (enlist) set.begin_look();
+  enlisted_ = enlisted_ || enlist;
   u64 ready = 0;
   for (u64 i = 0; i < count_; ++i) {
     PolledFile& polled = files_[i];
-    polled.ready = 0;
-    if (polled.descriptor < 0) continue;
-    u32 bits = fs::poll_nval;
-    if (enlisted_) {
-      fs::OpenFile* file = set.file(i);
-      if (file != nullptr) bits = file->poll(nullptr);
-    } else if (Result<Ref<fs::OpenFile>> file = table.get(polled.descriptor);
-               file.ok() && (file.value()->flags() & fs::o_path) == 0) {
-      bits = file.value()->poll(enlist ? &set.put(i, file.value(), polled.events | always) : nullptr);
+    fs::OpenFile* file = holds_[i];
+    u32 bits = 0;
+    if (file == nullptr) {
+      bits = polled.descriptor < 0 ? 0 : fs::poll_nval;
+    } else if (first) {
+      bits = file->poll(&set.put(i, Ref<fs::OpenFile>::share(*file), polled.events | always));
+    } else {
+      bits = file->poll(nullptr);
     }
     polled.ready = static_cast<u16>(bits & (polled.events | always));
     if (polled.ready != 0) ++ready;
   }
-  enlisted_ = enlisted_ || enlist;
   return ready;
 }
 
 // Waits until something is ready. Answers how many files are; 0: the deadline passed.
 Result<u64> wait(Call& call, Polling& polling, Instant deadline) {
-  fs::FileTable& table = resources_of(call).files();
   for (bool enlist = call.thread.wake_reason() != WakeReason::none;; enlist = true) {
-    const u64 ready = TRY(polling.look(table, enlist));
-    if (ready > 0) return ready;
+    const u64 ready = TRY(polling.look(enlist));
+    if (ready > 0 || deadline == Instant{}) return ready;
     if (clock::now() >= deadline) return u64{0};
     if (!enlist) continue;
     const Errno outcome = polling.set.wait(call.thread, deadline);
@@ -114,11 +130,37 @@ Result<i64> run(Call& call, Instant deadline, VirtualAddress mask, u64 mask_size
   return outcome;
 }
 
+// Instant{}: look once and do not wait.
 Instant deadline_of(Duration wait) {
-  return deadline_after(clock::now(), wait);
+  return wait.ns == 0 ? Instant{} : deadline_after(clock::now(), wait);
 }
 
 // ---- poll --------------------------------------------------------------------------------------------------------------
+
+// Writes what is ready, and nothing else, into the program's array.
+Result<void> tell_poll(Call& call, VirtualAddress list, std::span<const PolledFile> files) {
+  VirtualAddress at = list + offsetof(PolledFile, ready);
+  u8* to = nullptr;
+  u64 left = 0;  // in the page behind `to`
+  for (const PolledFile& polled : files) {
+    if (left < sizeof polled.ready) {
+      left = page_size - at.value % page_size;
+      if (left < sizeof polled.ready) {  // it lies in two pages
+        TRY(call.write(at, polled.ready));
+        at = at + sizeof(PolledFile);
+        left = 0;
+        continue;
+      }
+      to = TRY(call.space.resolve(call.thread.caller, at, vm::Access::write));
+    }
+    memcpy(to, &polled.ready, sizeof polled.ready);
+    at = at + sizeof(PolledFile);
+    const u64 step = fs::smaller(left, sizeof(PolledFile));
+    to += step;
+    left -= step;
+  }
+  return {};
+}
 
 Result<i64> poll(Call& call, Instant deadline, VirtualAddress mask, u64 mask_size) {
   const VirtualAddress list = call.address(0);
@@ -128,13 +170,12 @@ Result<i64> poll(Call& call, Instant deadline, VirtualAddress mask, u64 mask_siz
       call, deadline, mask, mask_size,
       [&](Polling& polling) -> Result<void> {
         TRY(polling.allocate(count));
-        return vm::copy_in(call.space, call.thread.caller, polling.files().data(), list, count * sizeof(PolledFile));
+        TRY(vm::copy_in(call.space, call.thread.caller, polling.files().data(), list, count * sizeof(PolledFile)));
+        (void)polling.hold(resources_of(call).files());
+        return {};
       },
       [&](Polling& polling, u64 ready) -> Result<i64> {
-        for (u64 i = 0; i < count; ++i) {
-          const VirtualAddress at = list + i * sizeof(PolledFile) + offsetof(PolledFile, ready);
-          TRY(call.write(at, polling.files()[i].ready));
-        }
+        TRY(tell_poll(call, list, polling.files()));
         return static_cast<i64>(ready);
       });
 }
@@ -190,17 +231,16 @@ Result<void> prepare_select(Call& call, u64 count, Polling& polling) {
     chosen += static_cast<u64>(__builtin_popcountll(asked[w]));
   }
   TRY(polling.allocate(chosen));
-  fs::FileTable& table = resources_of(call).files();
   PolledFile* next = polling.files().data();
   for (u64 w = 0; w < round_up(count, 64) / 64; ++w) {
     for (u64 left = asked[w]; left != 0; left &= left - 1) {
       const u64 i = w * 64 + static_cast<u64>(__builtin_ctzll(left));
       const auto wanted = [&](unsigned s) { return (sets.words[s][w] >> (i % 64) & 1) != 0; };
       const u32 events = (wanted(0) ? for_reading : 0u) | (wanted(1) ? for_writing : 0u) | (wanted(2) ? for_exceptions : 0u);
-      (void)TRY(table.get(static_cast<int>(i)));
       *next++ = {static_cast<i32>(i), static_cast<u16>(events), 0};
     }
   }
+  if (!polling.hold(resources_of(call).files())) return Errno::ebadf;
   return {};
 }
 

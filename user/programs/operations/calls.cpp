@@ -2,6 +2,8 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
@@ -93,6 +95,41 @@ void select_100(Run& run) {
       fd_set asked = set;
       timeval none{};
       if (select(highest + 1, &asked, nullptr, nullptr, &none) != 0) run.failed("select");
+    }
+    run.stop();
+  }
+}
+
+void event_counter(Run& run) {
+  const int counter = eventfd(0, 0);
+  if (counter < 0) run.unsupported("eventfd");
+  while (run.next_round()) {
+    run.start();
+    for (long i = 0; i < run.count; ++i) {
+      unsigned long value = 1;
+      if (write(counter, &value, sizeof value) != sizeof value || read(counter, &value, sizeof value) != sizeof value) {
+        run.failed("eventfd");
+      }
+    }
+    run.stop();
+  }
+}
+
+void epoll_100(Run& run) {
+  constexpr int descriptors = 100;
+  const int instance = epoll_create1(0);
+  if (instance < 0) run.unsupported("epoll_create1");
+  for (int i = 0; i < descriptors; ++i) {
+    const int counter = eventfd(i == descriptors / 2 ? 1 : 0, 0);
+    epoll_event event{};
+    event.events = EPOLLIN;
+    if (counter < 0 || epoll_ctl(instance, EPOLL_CTL_ADD, counter, &event) != 0) run.failed("epoll_ctl");
+  }
+  while (run.next_round()) {
+    run.start();
+    for (long i = 0; i < run.count; ++i) {
+      epoll_event events[8];
+      if (epoll_wait(instance, events, 8, -1) != 1) run.failed("epoll_wait");
     }
     run.stop();
   }

@@ -39,6 +39,8 @@ const Operation operations[] = {
     {"mmap", 500, map_unmap, "mmap and munmap of 16 KiB, untouched"},
     {"signal", 500, signal_delivery, "send a signal to oneself and handle it"},
     {"select", 200, select_100, "select on 100 descriptors, none ready"},
+    {"eventfd", 500, event_counter, "add to an event counter and take from it"},
+    {"epoll", 500, epoll_100, "epoll_wait on 100 descriptors, one ready"},
     {"unix-socket", 300, unix_socket, "1 byte to another process and back by UNIX sockets"},
     {"file-create", 200, file_create, "create, close and remove a file"},
     {"read-4k", 1000, read_page, "read 4 KiB of a file that is in memory"},

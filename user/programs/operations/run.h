@@ -59,6 +59,8 @@ void getpid_call(Run& run);
 void read_byte(Run& run);
 void write_byte(Run& run);
 void select_100(Run& run);
+void event_counter(Run& run);
+void epoll_100(Run& run);
 void signal_delivery(Run& run);
 // switches.cpp
 void pipe_switch(Run& run);
