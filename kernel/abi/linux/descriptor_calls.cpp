@@ -256,7 +256,6 @@ constexpr Entry entries[] = {
     {32, "dup", sys_dup},
     {33, "dup2", sys_dup2},
     {72, "fcntl", sys_fcntl},
-    {73, "flock", sys_flock},
     {74, "fsync", sys_fsync},
     {75, "fdatasync", sys_fsync},
     {77, "ftruncate", sys_ftruncate},

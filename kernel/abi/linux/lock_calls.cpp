@@ -84,6 +84,21 @@ Result<i64> change(Call& call, OpenFile& file, const LockRequest& request, const
   return success(fs::file_locks::lock(call.thread, file.inode(), kind, owner, range, request.type == type_write, command.wait));
 }
 
+Result<i64> sys_flock(Call& call) {
+  constexpr u32 shared = 1, exclusive = 2, not_waiting = 4, unlock = 8;
+  HeldFile file = TRY(HeldFile::take(call, 0));
+  return file.answer(call, [&]() -> Result<i64> {
+    const u32 operation = static_cast<u32>(call.argument[1]) & ~not_waiting;
+    if (operation != shared && operation != exclusive && operation != unlock) return Errno::einval;
+    if ((file->flags() & fs::o_path) != 0) return Errno::ebadf;
+    if (operation == unlock) return success(fs::file_locks::unlock(file->inode(), Kind::whole, &*file, {}));
+    return success(fs::file_locks::lock(call.thread, file->inode(), Kind::whole, &*file, {}, operation == exclusive,
+                                        (call.argument[1] & not_waiting) == 0));
+  }());
+}
+
+constexpr Entry entries[] = {{73, "flock", sys_flock}};
+
 }  // namespace
 
 Result<i64> lock_command(Call& call, const LockCommand& command) {
@@ -100,17 +115,8 @@ Result<i64> lock_command(Call& call, const LockCommand& command) {
   return file.answer(call, std::move(outcome));
 }
 
-Result<i64> sys_flock(Call& call) {
-  constexpr u32 shared = 1, exclusive = 2, not_waiting = 4, unlock = 8;
-  HeldFile file = TRY(HeldFile::take(call, 0));
-  return file.answer(call, [&]() -> Result<i64> {
-    const u32 operation = static_cast<u32>(call.argument[1]) & ~not_waiting;
-    if (operation != shared && operation != exclusive && operation != unlock) return Errno::einval;
-    if ((file->flags() & fs::o_path) != 0) return Errno::ebadf;
-    if (operation == unlock) return success(fs::file_locks::unlock(file->inode(), Kind::whole, &*file, {}));
-    return success(fs::file_locks::lock(call.thread, file->inode(), Kind::whole, &*file, {}, operation == exclusive,
-                                        (call.argument[1] & not_waiting) == 0));
-  }());
+std::span<const Entry> lock_calls() {
+  return entries;
 }
 
 }  // namespace corral::abi

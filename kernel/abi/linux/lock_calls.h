@@ -1,4 +1,4 @@
-// The lock commands of fcntl, for descriptor_calls.cpp, and flock.
+// flock, and the lock commands of fcntl for descriptor_calls.cpp.
 #pragma once
 
 #include "abi/linux/call.h"
@@ -13,6 +13,6 @@ struct LockCommand {
 
 // The third argument points to a struct flock.
 Result<i64> lock_command(Call& call, const LockCommand& command);
-Result<i64> sys_flock(Call& call);
+[[nodiscard]] std::span<const Entry> lock_calls();
 
 }  // namespace corral::abi

@@ -4,6 +4,7 @@
 
 #include "abi/corral/calls.h"
 #include "abi/linux/file_handlers.h"
+#include "abi/linux/lock_calls.h"
 #include "abi/linux/socket_address.h"
 #include "lib/atomic.h"
 #include "task/executive.h"
@@ -88,6 +89,7 @@ void initialise_system_calls() {
   add(poll_calls());
   add(epoll_calls());
   add(event_calls());
+  add(lock_calls());
   add(socket_calls());
   add(socket_option_calls());
   add(message_calls());
