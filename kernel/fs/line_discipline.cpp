@@ -196,6 +196,7 @@ LineDiscipline::Effect LineDiscipline::input(u8 c, Echo& echo) {
         return effect;
       }
       if (is(c, tty::vstop)) {
+        effect.stopped = !stopped_;
         stopped_ = true;
         return effect;
       }

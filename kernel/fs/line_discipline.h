@@ -26,6 +26,7 @@ class LineDiscipline {
     int signal = 0;         // for the foreground process group: SIGINT 2, SIGQUIT 3, SIGTSTP 20
     bool ready = false;     // a reader may find something
     bool flushed = false;   // a signal character threw the input away; what was not yet shown goes too
+    bool stopped = false;   // output stops (^S)
     bool restarted = false; // output goes on after having been stopped (^Q)
   };
 
@@ -40,6 +41,13 @@ class LineDiscipline {
   // One character of a program's output: what goes to the line, at most 8 bytes; answers how many.
   u32 output(char c, char (&to)[8]);
   [[nodiscard]] bool output_stopped() const { return stopped_; }
+  void set_output_stopped(bool stopped) { stopped_ = stopped; }
+  // How many characters can be typed without losing one. A line that is not finished takes any number: its end must get in.
+  [[nodiscard]] u32 input_room() const {
+    if (canonical() && taken_ == line_start_) return capacity;
+    const u32 most = canonical() ? capacity - 1 : capacity;
+    return written_ - taken_ < most ? most - (written_ - taken_) : 0;
+  }
 
   // Bytes that a read could take now: in canonical mode those of the finished lines.
   [[nodiscard]] u32 available() const { return end_of_ready() - taken_; }

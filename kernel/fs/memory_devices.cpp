@@ -1,7 +1,8 @@
 // The devices of /dev that have no hardware behind them, and the table of all of them. See device_files.h.
 #include "fs/device_files.h"
 #include "fs/generated_file.h"
-#include "fs/terminal.h"
+#include "fs/pseudo_terminal.h"
+#include "fs/terminals.h"
 #include "fs/transfer.h"
 #include "lib/memory_functions.h"
 #include "memory/heap.h"
@@ -94,19 +95,6 @@ Result<Ref<OpenFile>> open_log(Inode& node, const OpenRequest& request) {
   return open_generated(node, request.flags, log_node, {});
 }
 
-// ---- terminals ----
-
-Result<Ref<OpenFile>> open_console(Inode& node, const OpenRequest& request) {
-  if ((request.flags & o_noctty) == 0) console_terminal().adopt(request.thread.process());
-  return open_terminal(node, request.flags);
-}
-
-Result<Ref<OpenFile>> open_own_terminal(Inode& node, const OpenRequest& request) {
-  const i32 session = request.thread.process().session.load(Order::relaxed);
-  if (session == 0 || session != console_terminal().session()) return Errno::enxio;
-  return open_terminal(node, request.flags);
-}
-
 constexpr DeviceFile table[] = {
     {"null", {1, 3}, 0666, open_memory<Kind::null>},
     {"zero", {1, 5}, 0666, open_memory<Kind::zero>},
@@ -116,8 +104,9 @@ constexpr DeviceFile table[] = {
     {"kmsg", {1, 11}, 0644, open_log},
     {"tty", {5, 0}, 0666, open_own_terminal},
     {"console", {5, 1}, 0600, open_console},
-    {"ttyS0", {4, 64}, 0600, open_console},
-    {"tty1", {4, 1}, 0600, open_console},
+    {"ptmx", {5, 2}, 0666, open_pseudo_terminal},
+    {"ttyS0", {4, 64}, 0600, open_console_line},
+    {"tty1", {4, 1}, 0600, open_console_line},
 };
 
 }  // namespace
@@ -128,6 +117,7 @@ std::span<const DeviceFile> device_files() {
 
 Result<Ref<OpenFile>> open_device(Inode& node, DeviceNumber number, const OpenRequest& request) {
   if (node.type() == FileType::character) {
+    if (number.major == PseudoTerminal::device_major) return open_slave(node, number.minor, request);
     for (const DeviceFile& file : table) {
       if (file.number == number) return file.open(node, request);
     }

@@ -2,15 +2,17 @@
 #include "fs/setup.h"
 
 #include "fs/anonymous.h"
+#include "fs/console_terminal.h"
 #include "fs/device_files.h"
 #include "fs/initramfs.h"
 #include "fs/mounts.h"
 #include "fs/proc/load_average.h"
 #include "fs/proc/proc.h"
 #include "fs/resources.h"
-#include "fs/terminal.h"
+#include "fs/terminals.h"
 #include "memory/heap.h"
 #include "memory/page_allocator.h"
+#include "task/exit.h"
 #include "task/thread.h"
 #include "trace/log.h"
 
@@ -53,6 +55,21 @@ Result<Ref<FileSystem>> make_devices(u64 page_limit) {
   return Ref<FileSystem>{devices};
 }
 
+// /dev/pts: its files come and go with pseudo-terminals.
+Result<void> mount_terminals(u64 page_limit) {
+  Ref<RamFileSystem> terminals = TRY(RamFileSystem::create("devpts", page_limit));
+  Ref<Inode> names = terminals->root();
+  (void)TRY(names->create("ptmx", {.type = FileType::character, .permissions = 0666, .special = {5, 2}}));
+  Ref<Inode> root = mounts::root();
+  const WalkStart start{nullptr, root, root};
+  Ref<Inode> devices = TRY(find(start, "/dev", Follow::yes));
+  Ref<Inode> covered = TRY(directory_below(*devices, "pts", 0755));
+  TRY(mounts::add(*covered, Ref<FileSystem>{terminals}, "/dev/pts", "devpts", true));
+  set_pseudo_terminal_directory(std::move(names));
+  set_session_end(session_leader_ends);
+  return {};
+}
+
 }  // namespace
 
 Result<void> initialise(std::span<const u8> archive, std::string_view command_line) {
@@ -74,6 +91,7 @@ Result<void> initialise(std::span<const u8> archive, std::string_view command_li
   }
   Ref<Inode> root = files->root();
   TRY(mount(*root, "dev", TRY(make_devices(page_limit)), "devtmpfs"));
+  TRY(mount_terminals(page_limit));
   set_proc_command_line(command_line);
   TRY(mount(*root, "proc", TRY(make_generated_file_system("proc", proc_magic, proc_root())), "proc"));
   TRY(mount(*root, "sys", TRY(make_generated_file_system("sysfs", sysfs_magic, sys_root())), "sysfs"));
@@ -103,7 +121,7 @@ Result<Ref<ProcessResources>> first_resources(Process& process) {
   Ref<FileTable> files = Ref<FileTable>::adopt(TRY(memory::make<FileTable>()));
   const WalkStart start{nullptr, root, root};
   Ref<Inode> console = TRY(find(start, "/dev/console", Follow::yes));
-  Ref<OpenFile> terminal = TRY(open_terminal(*console, o_rdwr | o_largefile));
+  Ref<OpenFile> terminal = TRY(open_first_console(*console));
   for (int i = 0; i < 3; ++i) (void)TRY(files->install(terminal, false, FileTable::max_descriptors));
   console_terminal().adopt(process);
   return Ref<ProcessResources>{Ref<Resources>::adopt(TRY(memory::make<Resources>(root, root, files)))};

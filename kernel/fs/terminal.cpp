@@ -1,31 +1,60 @@
-// The terminal's traffic. See terminal.h; terminal_control.cpp has the ioctls.
+// The terminal's traffic. See terminal.h; terminal_control.cpp has the ioctls, terminal_jobs.cpp sessions and groups.
 #include "fs/terminal.h"
 
 #include "device/clock.h"
 #include "fs/transfer.h"
 #include "task/process.h"
-#include "task/signals.h"
 #include "task/thread.h"
 
 namespace corral::fs {
 
 namespace {
-constinit Terminal the_terminal;
-constexpr u64 piece = 256;  // bytes that are moved with the lock held
+constexpr u64 piece = 256;      // bytes that are moved with the lock held
+constexpr u64 least_room = 16;  // less is not worth a wake-up
+constexpr u32 all_bits = poll_in | poll_out | poll_err | poll_hup | poll_rdnorm | poll_wrnorm;
 }  // namespace
 
-Terminal& console_terminal() {
-  return the_terminal;
+// ---- lives -----------------------------------------------------------------------------------------------------------
+
+Terminal::Life Terminal::opened() {
+  LockGuard guard{lock_};
+  return opened_locked();
 }
 
-void Terminal::attach(ConsoleDevice& device) {
+Terminal::Life Terminal::opened_locked() {
+  ++open_files_;
+  return life_;
+}
+
+void Terminal::closed(Life life) {
+  LockGuard guard{lock_};
+  if (life == every_life || over(life)) return;
+  if (--open_files_ == 0) last_closed();
+}
+
+void Terminal::hang_up() {
+  const i32 session = this->session();
+  const i32 front = foreground_group();
   {
     LockGuard guard{lock_};
-    if (device_count_ == max_devices) return;
-    sent_[device_count_] = produced_;
-    devices_[device_count_++] = &device;
+    ++life_;
+    if (life_ == other_end) life_ = every_life + 1;
+    discipline_.flush_input();
+    input_wanted_.wake_all();
+    room_wanted_.wake_all();
+    source_.notify(all_bits);
+    if (open_files_ > 0) last_closed();
+    open_files_ = 0;
+    if (session != 0) {
+      session_.store(0, Order::relaxed);
+      foreground_.store(0, Order::relaxed);
+    }
   }
-  device.set_listener(*this);
+  if (session == 0) return;
+  const Ref<Process> leader = processes::find({session});
+  if (!leader) return;
+  leader->hung_up_group.store(front, Order::relaxed);  // is told when the leader ends
+  for (const int signal : {sighup, sigcont}) (void)signals::send(*leader, {.number = signal, .code = code_kernel});
 }
 
 // ---- output ----------------------------------------------------------------------------------------------------------
@@ -39,46 +68,22 @@ void Terminal::show(char c) NO_THREAD_SAFETY_ANALYSIS {  // called by the discip
   if (room() > 0) put_out(c);
 }
 
-// Gives each device what it takes; wakes writers when there is room again.
-void Terminal::pump() {
-  u64 slowest = produced_;
-  for (u32 i = 0; i < device_count_; ++i) {
-    while (sent_[i] < produced_) {
-      const u64 place = sent_[i] % ring_size;
-      const u64 size = smaller(produced_ - sent_[i], ring_size - place);
-      const u64 taken = devices_[i]->write_some({ring_ + place, size});
-      sent_[i] += taken;
-      if (taken < size) break;
-    }
-    slowest = smaller(slowest, sent_[i]);
-  }
-  if (slowest == sent_by_all_) return;
-  sent_by_all_ = slowest;
+void Terminal::taken(u64 position) {
+  if (position == taken_) return;
+  taken_ = position;
   if (room() < ring_size / 2) return;
   room_wanted_.wake_all();
   source_.notify(poll_writable);
 }
 
-void Terminal::on_output_room() {
-  LockGuard guard{lock_};
-  pump();
-}
-
-void Terminal::flush_now() {
-  LockGuard guard{lock_};
-  for (u32 i = 0; i < device_count_; ++i) {
-    while (sent_[i] < produced_) {
-      const u64 place = sent_[i] % ring_size;
-      const u64 size = smaller(produced_ - sent_[i], ring_size - place);
-      devices_[i]->write_now({ring_ + place, size});
-      sent_[i] += size;
-    }
-  }
-  sent_by_all_ = produced_;
-}
-
-Result<u64> Terminal::write(Thread& thread, Transfer& transfer, bool nonblocking) {
+Result<u64> Terminal::write(Thread& thread, Transfer& transfer, bool nonblocking, Life life) {
   char bytes[piece];
+  bool asks_first;
+  {
+    LockGuard guard{lock_};
+    asks_first = transfer.done() == 0 && (discipline_.settings().local & tty::tostop) != 0 && !over(life);
+  }
+  if (asks_first) TRY(check_background(thread, sigttou));
   while (transfer.left() > 0) {
     const Result<u64> ready = transfer.prepare(smaller(transfer.left(), piece), vm::Access::read);
     if (!ready.ok()) {
@@ -86,8 +91,12 @@ Result<u64> Terminal::write(Thread& thread, Transfer& transfer, bool nonblocking
       break;
     }
     LockGuard guard{lock_};
+    if (over(life)) {
+      if (transfer.done() == 0) return Errno::eio;
+      break;
+    }
     const bool stopped = discipline_.output_stopped();
-    if (stopped || room() < 16) {
+    if (stopped || room() < least_room) {
       if (transfer.done() > 0 && (nonblocking || transfer.from_kernel())) break;
       if (nonblocking) return Errno::eagain;
       const Errno outcome = room_wanted_.wait(thread);
@@ -113,28 +122,42 @@ Result<u64> Terminal::write(Thread& thread, Transfer& transfer, bool nonblocking
 
 // ---- input -----------------------------------------------------------------------------------------------------------
 
-void Terminal::on_input(std::string_view bytes) {
+SignalSet Terminal::type(std::string_view bytes) {
   SignalSet wanted = 0;
-  {
-    LockGuard guard{lock_};
-    bool ready = false;
-    for (char c : bytes) {
-      const LineDiscipline::Effect effect = discipline_.input(static_cast<u8>(c), *this);
-      if (effect.signal != 0) wanted |= signal_bit(effect.signal);
-      ready = ready || effect.ready;
-      if (effect.restarted || effect.signal != 0) room_wanted_.wake_all();
+  bool ready = false;
+  for (char c : bytes) {
+    const u64 before = produced_;
+    const LineDiscipline::Effect effect = discipline_.input(static_cast<u8>(c), *this);
+    if (effect.signal != 0) wanted |= signal_bit(effect.signal);
+    ready = ready || effect.ready;
+    if (effect.flushed) {
+      note(Event::input_flushed);
+      if (!drains()) {  // what the other end has not taken goes too; the echo stays
+        note(Event::output_flushed);
+        taken(before);
+      }
     }
-    pump();
-    if (ready) {
-      input_wanted_.wake_all();
-      source_.notify(poll_readable);
+    if (effect.stopped) note(Event::stopped);
+    if (effect.restarted) note(Event::started);
+    if (effect.restarted || effect.signal != 0) {
+      room_wanted_.wake_all();
+      source_.notify(poll_writable);
     }
   }
+  pump();
+  if (ready) {
+    input_wanted_.wake_all();
+    source_.notify(poll_readable);
+  }
+  return wanted;
+}
+
+void Terminal::send_typed(SignalSet wanted) {
   const i32 group = foreground_group();
   if (group == 0) return;
   for (int signal : {sigint, sigquit, sigtstp}) {
     if ((wanted & signal_bit(signal)) == 0) continue;
-    (void)signals::send_to_group(group, {.number = signal, .code = 0x80, .sender = 0, .sender_user = 0, .value = 0});
+    (void)signals::send_to_group(group, {.number = signal, .code = code_kernel});
   }
 }
 
@@ -155,11 +178,15 @@ Errno Terminal::wait_for_input(Thread& thread) {
   return input_wanted_.wait(thread, clock::now() + milliseconds(i64{settings.characters[tty::vtime]} * 100));
 }
 
-Result<u64> Terminal::read(Thread& thread, Transfer& transfer, bool nonblocking) {
+Result<u64> Terminal::read(Thread& thread, Transfer& transfer, bool nonblocking, Life life) {
   if (transfer.size() == 0) return u64{0};
   TRY(check_background(thread, sigttin));
   const u64 ready = TRY(transfer.prepare(LineDiscipline::capacity, vm::Access::write));
   LockGuard guard{lock_};
+  if (over(life)) {  // as on Linux, who waited hears of an error, who comes later finds the end
+    if (thread.wake_reason() != WakeReason::none) return Errno::eio;
+    return u64{0};
+  }
   const bool vmin_zero = !discipline_.canonical() && discipline_.settings().characters[tty::vmin] == 0;
   const bool polls = vmin_zero && discipline_.settings().characters[tty::vtime] == 0;
   if (!wanted_now(transfer.size()) || (vmin_zero && !polls && discipline_.available() == 0)) {
@@ -182,15 +209,17 @@ Result<u64> Terminal::read(Thread& thread, Transfer& transfer, bool nonblocking)
     left -= taken.bytes;
     if (taken.line_end) break;
   }
+  input_taken();
   return transfer.done();
 }
 
-u32 Terminal::poll(PollEntry* entry) {
+u32 Terminal::poll(PollEntry* entry, Life life) {
   LockGuard guard{lock_};
   if (entry != nullptr) source_.enlist(*entry);
+  if (over(life)) return all_bits;
   u32 ready = 0;
   if (discipline_.ready()) ready |= poll_in | poll_rdnorm;
-  if (room() >= 16 && !discipline_.output_stopped()) ready |= poll_out | poll_wrnorm;
+  if (room() >= least_room && !discipline_.output_stopped()) ready |= poll_out | poll_wrnorm;
   return ready;
 }
 

@@ -1,230 +1,200 @@
-// The terminal's settings, sessions and foreground group: its ioctls. Source: Linux ioctl_tty(2), POSIX.1-2017 chapter 11.
-#include "fs/inode.h"
+// The terminal's settings: its ioctls but those of sessions. Source: Linux ioctl_tty(2), POSIX.1-2017 chapter 11.
 #include "fs/terminal.h"
-#include "memory/heap.h"
+#include "fs/terminal_requests.h"
 #include "task/process.h"
-#include "task/signals.h"
 #include "task/thread.h"
 
 namespace corral::fs {
 
 namespace {
 
-enum Request : u32 {
-  tcgets = 0x5401,
-  tcsets = 0x5402,
-  tcsetsw = 0x5403,
-  tcsetsf = 0x5404,
-  tcsbrk = 0x5409,
-  tcxonc = 0x540a,
-  tcflsh = 0x540b,
-  tiocexcl = 0x540c,
-  tiocnxcl = 0x540d,
-  tiocsctty = 0x540e,
-  tiocgpgrp = 0x540f,
-  tiocspgrp = 0x5410,
-  tiocoutq = 0x5411,
-  tiocgwinsz = 0x5413,
-  tiocswinsz = 0x5414,
-  tiocnotty = 0x5422,
-  tiocgsid = 0x5429,
+struct Termios2 {
+  tty::Termios settings;
+  u32 input_speed, output_speed;
 };
-
-// The whole process pays no attention to this signal, or the thread has blocked it.
-bool is_deaf_to(Thread& thread, int signal) {
-  if ((thread.signals.blocked & signal_bit(signal)) != 0) return true;
-  Process& process = thread.process();
-  LockGuard guard{process.lock()};
-  return process.actions[signal].handler == 1;
-}
-
-bool group_exists(i32 group, i32 session) {
-  bool found = false;
-  processes::for_each([&](Process& process) {
-    if (process.group.load(Order::relaxed) == group && process.session.load(Order::relaxed) == session) found = true;
-    return !found;
-  });
-  return found;
-}
-
-// The terminal, opened.
-class TerminalFile final : public OpenFile {
- public:
-  using OpenFile::OpenFile;
-  Result<u64> read(Thread& thread, Transfer& transfer) override {
-    return console_terminal().read(thread, transfer, nonblocking());
-  }
-  Result<u64> write(Thread& thread, Transfer& transfer) override {
-    return console_terminal().write(thread, transfer, nonblocking());
-  }
-  Result<i64> control(Thread& thread, vm::AddressSpace& space, u32 request, u64 argument) override {
-    return console_terminal().control(thread, space, request, argument);
-  }
-  u32 poll(PollEntry* entry) override { return console_terminal().poll(entry); }
-  [[nodiscard]] bool can_poll() const override { return true; }
-  Result<u64> available() override { return console_terminal().available(); }
-};
+static_assert(sizeof(Termios2) == 44);
 
 }  // namespace
 
-Result<Ref<OpenFile>> open_terminal(Inode& node, u32 flags) {
-  return Ref<OpenFile>{Ref<TerminalFile>::adopt(TRY(memory::make<TerminalFile>(Ref<Inode>::share(node), flags)))};
-}
-
-bool Terminal::controls(const Process& process) const {
-  const i32 own = session();
-  return own != 0 && process.session.load(Order::relaxed) == own;
-}
-
-void Terminal::adopt(Process& process) {
-  const i32 id = process.id().value;
-  if (process.session.load(Order::relaxed) != id || session() != 0) return;
-  session_.store(id, Order::relaxed);
-  foreground_.store(process.group.load(Order::relaxed), Order::relaxed);
-}
-
-// A process in the background may not do this: it gets `signal`. restart: it was sent; eio: it would not hear it.
-Result<void> Terminal::check_background(Thread& thread, int signal) {
-  Process& process = thread.process();
-  const i32 group = process.group.load(Order::relaxed);
-  if (!controls(process) || group == foreground_group() || foreground_group() == 0) return {};
-  if (is_deaf_to(thread, signal)) {
-    if (signal == sigttou) return {};
-    return Errno::eio;
-  }
-  (void)signals::send_to_group(group, {.number = signal, .code = 0x80, .sender = 0, .sender_user = 0, .value = 0});
-  return Errno::restart;
-}
-
-Result<i64> Terminal::set_settings(Thread& thread, vm::AddressSpace& space, u32 request, u64 argument) {
-  const auto settings = TRY(vm::read_user<tty::Termios>(space, thread.caller, {argument}));
+Result<i64> Terminal::set_settings(Thread& thread, u32 request, const tty::Termios& settings) {
   TRY(check_background(thread, sigttou));
+  const u32 kind = request & 0xf;  // 2, 3, 4 of TCSETS…; b, c, d of TCSETS2…
+  const bool flushes = kind == 4 || kind == 0xd;
+  if (kind != 2 && kind != 0xb) (void)TRY(drain(thread));
   LockGuard guard{lock_};
-  if (request != tcsets && produced_ != sent_by_all_ && device_count_ > 0) {
-    pump();
-    if (produced_ != sent_by_all_) return room_wanted_.wait(thread);
+  if (flushes) {
+    discipline_.flush_input();
+    input_taken();
   }
-  if (request == tcsetsf) discipline_.flush_input();
+  const bool was_stopped = discipline_.output_stopped();
   discipline_.set_settings(settings);
+  note(Event::settings);
+  if (was_stopped && !discipline_.output_stopped()) note(Event::started);
   input_wanted_.wake_all();  // what a read waits for may have changed
   room_wanted_.wake_all();
   source_.notify(poll_readable | poll_writable);
   return 0;
 }
 
+// Waits until the devices have taken everything.
+Result<i64> Terminal::drain(Thread& thread) {
+  LockGuard guard{lock_};
+  if (!drains()) return 0;
+  pump();
+  if (produced_ != taken_) return room_wanted_.wait(thread);
+  return 0;
+}
+
+Result<i64> Terminal::flush(u64 which) {
+  if (which > 2) return Errno::einval;
+  LockGuard guard{lock_};
+  if (which != 1) {
+    discipline_.flush_input();
+    note(Event::input_flushed);
+    input_taken();
+  }
+  if (which != 0) {
+    taken(produced_);
+    note(Event::output_flushed);
+  }
+  room_wanted_.wake_all();
+  source_.notify(poll_readable | poll_writable);
+  return 0;
+}
+
+// TCXONC: output stops or goes on; or the other end is asked to stop or to go on.
+Result<i64> Terminal::flow(u64 action) {
+  enum : u64 { output_off, output_on, input_off, input_on };
+  LockGuard guard{lock_};
+  switch (action) {
+    case output_off:
+    case output_on: set_stopped(action == output_off); return 0;
+    case input_off:
+    case input_on: {
+      const u8 c = discipline_.settings().characters[action == input_off ? tty::vstop : tty::vstart];
+      if (c != 0 && room() > 0) put_out(static_cast<char>(c));
+      pump();
+      return 0;
+    }
+    default: return Errno::einval;
+  }
+}
+
+void Terminal::set_stopped(bool stopped) {
+  if (discipline_.output_stopped() == stopped) return;
+  discipline_.set_output_stopped(stopped);
+  note(stopped ? Event::stopped : Event::started);
+  room_wanted_.wake_all();
+  source_.notify(poll_readable | poll_writable);
+}
+
 Result<i64> Terminal::set_window_size(Thread& thread, vm::AddressSpace& space, u64 argument) {
   const auto size = TRY(vm::read_user<tty::WindowSize>(space, thread.caller, {argument}));
   {
     LockGuard guard{lock_};
-    if (size.rows == window_.rows && size.columns == window_.columns) return 0;
+    if (size == window_) return 0;
     window_ = size;
   }
-  if (foreground_group() != 0) {
-    (void)signals::send_to_group(foreground_group(),
-                                 {.number = sigwinch, .code = 0x80, .sender = 0, .sender_user = 0, .value = 0});
-  }
+  if (foreground_group() != 0) { (void)signals::send_to_group(foreground_group(), {.number = sigwinch, .code = code_kernel}); }
   return 0;
 }
 
-Result<i64> Terminal::set_foreground(Thread& thread, vm::AddressSpace& space, u64 argument) {
-  const i32 group = TRY(vm::read_user<i32>(space, thread.caller, {argument}));
-  if (!controls(thread.process())) return Errno::enotty;
-  if (group <= 0) return Errno::einval;
-  TRY(check_background(thread, sigttou));
-  if (!group_exists(group, session())) return Errno::eperm;
-  foreground_.store(group, Order::relaxed);
-  return 0;
-}
-
-Result<i64> Terminal::take_session(Process& process, bool steal) {
-  const i32 id = process.id().value;
-  if (process.session.load(Order::relaxed) != id) return Errno::eperm;
-  if (session() == id) return 0;
-  if (session() != 0 && !steal) return Errno::eperm;
-  session_.store(id, Order::relaxed);
-  foreground_.store(process.group.load(Order::relaxed), Order::relaxed);
-  return 0;
-}
-
-Result<i64> Terminal::leave_session(Process& process) {
-  if (!controls(process)) return Errno::enotty;
-  if (process.id().value != session()) return 0;
-  const i32 group = foreground_group();
-  session_.store(0, Order::relaxed);
-  foreground_.store(0, Order::relaxed);
-  for (int signal : {sighup, sigcont}) {
-    (void)signals::send_to_group(group, {.number = signal, .code = 0x80, .sender = 0, .sender_user = 0, .value = 0});
-  }
-  return 0;
-}
-
-Result<i64> Terminal::control(Thread& thread, vm::AddressSpace& space, u32 request, u64 argument) {
-  Process& process = thread.process();
+Result<i64> Terminal::settings_control(Thread& thread, vm::AddressSpace& space, u32 request, u64 argument) {
+  const auto answer = [&](const auto& value) -> Result<i64> {
+    TRY(vm::write_user(space, thread.caller, {argument}, value));
+    return 0;
+  };
   switch (request) {
-    case tcgets: {
-      tty::Termios settings;
+    case tty::get_settings:
+    case tty::get_settings_2: {
+      Termios2 all;
       {
         LockGuard guard{lock_};
-        settings = discipline_.settings();
+        all = {discipline_.settings(), speeds_[0], speeds_[1]};
       }
-      TRY(vm::write_user(space, thread.caller, {argument}, settings));
-      return 0;
+      return request == tty::get_settings ? answer(all.settings) : answer(all);
     }
-    case tcsets:
-    case tcsetsw:
-    case tcsetsf: return set_settings(thread, space, request, argument);
-    case tcsbrk: {  // drain
+    case tty::set_settings:
+    case tty::set_settings_drained:
+    case tty::set_settings_flushed:
+      return set_settings(thread, request, TRY(vm::read_user<tty::Termios>(space, thread.caller, {argument})));
+    case tty::set_settings_2:
+    case tty::set_settings_2_drained:
+    case tty::set_settings_2_flushed: {
+      const auto all = TRY(vm::read_user<Termios2>(space, thread.caller, {argument}));
+      Result<i64> result = set_settings(thread, request, all.settings);
       LockGuard guard{lock_};
-      pump();
-      if (produced_ != sent_by_all_ && device_count_ > 0) return room_wanted_.wait(thread);
-      return 0;
+      if (result) speeds_[0] = all.input_speed, speeds_[1] = all.output_speed;
+      return result;
     }
-    case tcxonc:
-    case tiocexcl:
-    case tiocnxcl: return 0;
-    case tcflsh: {
-      LockGuard guard{lock_};
-      if (argument > 2) return Errno::einval;
-      if (argument != 1) discipline_.flush_input();
-      if (argument != 0) {
-        for (u64& sent : sent_) sent = produced_;
-        sent_by_all_ = produced_;
-        room_wanted_.wake_all();
-        source_.notify(poll_writable);
-      }
-      return 0;
+    case tty::send_break:  // there is no line on which a break could be seen
+    case tty::send_break_posix: {
+      TRY(check_background(thread, sigttou));
+      return drain(thread);
     }
-    case tiocgwinsz: {
+    case tty::break_on:
+    case tty::break_off:
+    case tty::exclusive:  // says nothing to root, and everybody is
+    case tty::not_exclusive: return 0;
+    case tty::is_exclusive: return answer(i32{0});
+    case tty::flow_control: {
+      TRY(check_background(thread, sigttou));
+      return flow(argument);
+    }
+    case tty::flush: {
+      TRY(check_background(thread, sigttou));
+      return flush(argument);
+    }
+    case tty::get_window_size: {
       tty::WindowSize size;
       {
         LockGuard guard{lock_};
         size = window_;
       }
-      TRY(vm::write_user(space, thread.caller, {argument}, size));
-      return 0;
+      return answer(size);
     }
-    case tiocswinsz: return set_window_size(thread, space, argument);
-    case tiocgpgrp:
-      if (!controls(process)) return Errno::enotty;
-      TRY(vm::write_user(space, thread.caller, {argument}, foreground_group()));
-      return 0;
-    case tiocspgrp: return set_foreground(thread, space, argument);
-    case tiocgsid:
-      if (!controls(process)) return Errno::enotty;
-      TRY(vm::write_user(space, thread.caller, {argument}, session()));
-      return 0;
-    case tiocsctty: return take_session(process, argument == 1);
-    case tiocnotty: return leave_session(process);
-    case tiocoutq: {
+    case tty::set_window_size: return set_window_size(thread, space, argument);
+    case tty::output_waiting: {
       i32 waiting = 0;
       {
         LockGuard guard{lock_};
-        waiting = static_cast<i32>(produced_ - sent_by_all_);
+        if (drains()) waiting = static_cast<i32>(produced_ - taken_);
       }
-      TRY(vm::write_user(space, thread.caller, {argument}, waiting));
+      return answer(waiting);
+    }
+    case tty::type_character: {
+      const char c = TRY(vm::read_user<char>(space, thread.caller, {argument}));
+      SignalSet typed;
+      {
+        LockGuard guard{lock_};
+        typed = type({&c, 1});
+      }
+      send_typed(typed);
       return 0;
     }
+    case tty::get_discipline: return answer(i32{0});
+    case tty::set_discipline: {
+      const i32 wanted = TRY(vm::read_user<i32>(space, thread.caller, {argument}));
+      return wanted == 0 ? Result<i64>{0} : Result<i64>{Errno::einval};
+    }
+    case tty::get_device: return answer(static_cast<u32>(number_.encoded()));
     default: return Errno::enotty;
+  }
+}
+
+Result<i64> Terminal::control(Thread& thread, vm::AddressSpace& space, u32 request, u64 argument, Life life) {
+  {
+    LockGuard guard{lock_};
+    if (over(life)) return request == tty::set_foreground ? Errno::enotty : Errno::eio;
+  }
+  switch (request) {
+    case tty::hang_up: hang_up(); return 0;
+    case tty::get_foreground:
+    case tty::set_foreground:
+    case tty::get_session:
+    case tty::take_as_controlling:
+    case tty::give_up_controlling: return session_control(thread, space, request, argument, life);
+    default: return settings_control(thread, space, request, argument);
   }
 }
 

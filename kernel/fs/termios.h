@@ -15,6 +15,7 @@ static_assert(sizeof(Termios) == 36);
 
 struct WindowSize {
   u16 rows, columns, width_pixels, height_pixels;
+  constexpr bool operator==(const WindowSize&) const = default;
 };
 static_assert(sizeof(WindowSize) == 8);
 

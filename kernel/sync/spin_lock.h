@@ -21,6 +21,7 @@ enum class Rank : u8 {
   files = 30,
   directory = 35,
   file = 40,
+  terminals = 44,
   terminal = 45,
   in_flight = 46,
   socket_names = 47,

@@ -5,6 +5,7 @@
 #include "core/core.h"
 #include "task/futex.h"
 #include "task/process.h"
+#include "task/process_group.h"
 #include "task/process_table.h"
 #include "task/robust_list.h"
 #include "trace/log.h"
@@ -14,6 +15,7 @@ namespace corral {
 namespace {
 
 constinit MachineEnd machine_end = nullptr;
+constinit SessionEnd session_end = nullptr;
 
 // si_code for a status in wait4's form.
 i32 child_code(i32 status) {
@@ -40,6 +42,9 @@ bool needs_table(int signal) {
 void end_process(Process& process) {
   if (process.resources) process.resources->release_all();
   process.set_space({});
+  if (session_end != nullptr && process.session.load(Order::relaxed) == process.id().value) session_end(process);
+  process.forget_stop();
+  bool orphans;
   Ref<Process> told_later;
   i32 signal = 0;
   {
@@ -50,6 +55,7 @@ void end_process(Process& process) {
       if (machine_end != nullptr) machine_end(status);
       arch::halt_forever();
     }
+    orphans = process_groups::mark_orphaned_by(process);
     Process* heir = table.first;
     while (Process* child = process.children.pop_front()) {
       child->parent = heir;
@@ -74,9 +80,14 @@ void end_process(Process& process) {
     }
   }
   if (told_later) tell(*told_later, process, signal);
+  if (orphans) process_groups::hang_up_marked();
 }
 
 }  // namespace
+
+void set_session_end(SessionEnd function) {
+  session_end = function;
+}
 
 void set_machine_end(MachineEnd function) {
   machine_end = function;

@@ -15,6 +15,10 @@ Errno stop_step(Thread& thread);
 // Waiting parents: takes a zombie child out of the table (wait4). The caller holds processes::lock() and its own reference.
 void reap(Process& child);
 
+// The leader of a session is about to end: its terminal is to be told. Set by fs/; called without a lock.
+using SessionEnd = void (*)(Process& leader);
+void set_session_end(SessionEnd function);
+
 // The machine's end: called once, when the first process has ended; set by boot/. `status` is in wait4's form.
 using MachineEnd = void (*)(i32 wait_status);
 void set_machine_end(MachineEnd function);

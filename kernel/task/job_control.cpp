@@ -2,6 +2,7 @@
 // the parent. That SIGCONT may come at any moment is settled under the locks: a stop that was overtaken is not told.
 // Lock order: processes::lock(), then a process's lock(); the parent's is taken after the own one was given up.
 #include "task/process.h"
+#include "task/process_group.h"
 #include "task/process_table.h"
 
 namespace corral {
@@ -27,6 +28,7 @@ void Process::stop(int signal) {
   stopped_threads_ = 0;
   stopped_by_ = signal;
   stopped_.store(true, Order::release);
+  process_groups::count_stopped(true);
   for_each_thread_locked([](Thread& thread) { thread.request(Request::look_at_signals); });
 }
 
@@ -67,6 +69,7 @@ void Process::go_on() {
     stop_taken_ = false;
     if (!stopped_.load(Order::relaxed)) return;
     stopped_.store(false, Order::release);
+    process_groups::count_stopped(false);
     was_told = stop_told_;
     signal = stopped_by_;
     for_each_thread_locked([](Thread& thread) { thread.request(Request::resume); });
@@ -75,6 +78,11 @@ void Process::go_on() {
   continued = was_told;
   // A stop that was not complete is told as a stop, as if the parent had been quick.
   tell_parent(*this, was_told ? child_continued : child_stopped, was_told ? sigcont : signal);
+}
+
+void Process::forget_stop() {
+  LockGuard guard{lock_};
+  if (stopped_.exchange(false, Order::relaxed)) process_groups::count_stopped(false);
 }
 
 }  // namespace corral

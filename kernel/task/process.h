@@ -86,11 +86,16 @@ class Process final : public RefCounted<Process> {
   // before its next return to user mode, and the last one tells the parent. go_on(): they continue.
   void stop(int signal) EXCLUDES(lock_);
   void go_on() EXCLUDES(lock_);
+  void forget_stop() EXCLUDES(lock_);  // it ends
   // The running thread is about to stop.
   void thread_stops(Thread& thread) EXCLUDES(lock_);
   [[nodiscard]] bool stopped() const { return stopped_.load(Order::acquire); }
   Atomic<i32> group{0};             // process group
   Atomic<i32> session{0};
+  Atomic<bool> without_terminal{false};  // it has given up its session's controlling terminal
+  Atomic<i32> hung_up_group{0};          // of a session's leader: in front of its terminal when that was hung up
+  Atomic<bool> hang_up_marked{false};    // see process_group.h
+  Atomic<bool> executed{false};          // a program since it was made: its parent may no longer move it to a group
   char name[16] = {};               // comm of the main program
   // For /proc/[pid]/cmdline and environ, whose strings follow one another; set by exec.
   VirtualAddress arguments_start{}, arguments_end{}, environment_end{};

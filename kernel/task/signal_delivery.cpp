@@ -5,6 +5,7 @@
 #include "lib/memory_functions.h"
 #include "task/executive.h"
 #include "task/process.h"
+#include "task/process_group.h"
 #include "task/signal_queue.h"
 #include "trace/log.h"
 
@@ -167,10 +168,14 @@ Errno deliver_pending(Thread& thread) {
       case sigurg:
       case sigwinch:
       case sigcont: break;
-      case sigstop:
       case sigtstp:
       case sigttin:
-      case sigttou: process.stop(signal); break;
+      case sigttou:
+        // Nobody could continue what is stopped in an orphaned group.
+        if (process_groups::is_orphaned(process.group.load(Order::relaxed))) break;
+        process.stop(signal);
+        break;
+      case sigstop: process.stop(signal); break;
       default: end_by(thread, signal); return Errno{};
     }
   }

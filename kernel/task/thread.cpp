@@ -12,13 +12,12 @@
 
 namespace corral {
 
-char letter_of(ThreadState state) {
-  switch (state) {
+char letter_of(const Thread& thread) {
+  switch (thread.state()) {
     case ThreadState::created:
     case ThreadState::runnable:
     case ThreadState::running: return 'R';
-    case ThreadState::sleeping: return 'S';
-    case ThreadState::stopped: return 'T';
+    case ThreadState::sleeping: return thread.process().stopped() ? 'T' : 'S';
     case ThreadState::terminated: return 'Z';
   }
   return '?';

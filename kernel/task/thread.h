@@ -28,8 +28,9 @@ namespace corral {
 
 class Process;
 
-enum class ThreadState : u8 { created, runnable, running, sleeping, stopped, terminated };
-[[nodiscard]] char letter_of(ThreadState state);  // as in /proc/[pid]/stat: R S T Z
+enum class ThreadState : u8 { created, runnable, running, sleeping, terminated };
+class Thread;
+[[nodiscard]] char letter_of(const Thread& thread);  // as in /proc/[pid]/stat: R S T Z
 
 // What other cores ask of a thread; bits of requests_.
 enum class Request : u32 {

@@ -82,6 +82,7 @@ void set_name(char (&name)[16], std::string_view text) {
 void commit(Thread& thread, LoadedProgram& program, std::string_view name, fs::Inode& file) {
   Process& process = thread.process();
   process.adopt_leader_id(thread);
+  process.executed.store(true, Order::relaxed);
   process.resources->before_exec();
   thread.space = program.space.get();
   process.set_space(std::move(program.space));

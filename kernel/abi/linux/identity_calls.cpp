@@ -1,5 +1,6 @@
 // Who a process is: numbers, users (there is one, root), groups and sessions. Source: Linux credentials(7), setpgid(2).
 #include "abi/linux/call.h"
+#include "task/process_group.h"
 #include "task/process_table.h"
 
 namespace corral::abi {
@@ -70,7 +71,9 @@ Result<i64> sys_setpgid(Call& call) {
   Process* process = table.find(ProcessId{id});
   if (process == nullptr || (process != &call.process && process->parent != &call.process)) return Errno::esrch;
   const i32 session = call.process.session.load(Order::relaxed);
-  if (process->session.load(Order::relaxed) != session || process->session.load(Order::relaxed) == id) return Errno::eperm;
+  if (process->session.load(Order::relaxed) != session) return Errno::eperm;
+  if (process != &call.process && process->executed.load(Order::relaxed)) return Errno::eacces;
+  if (process->session.load(Order::relaxed) == id) return Errno::eperm;
   if (group != id) {
     bool found = false;
     for (Process* p = table.next(ProcessId{0}); p != nullptr && !found; p = table.next(p->id())) {
@@ -91,7 +94,8 @@ Result<i64> sys_getsid(Call& call) {
 
 Result<i64> sys_setsid(Call& call) {
   const i32 id = call.process.id().value;
-  if (call.process.group.load(Order::relaxed) == id) return Errno::eperm;
+  if (process_groups::session_of(id) != 0) return Errno::eperm;  // there is a group of that number
+  call.process.without_terminal.store(false, Order::relaxed);
   call.process.group.store(id, Order::relaxed);
   call.process.session.store(id, Order::relaxed);
   return id;

@@ -78,6 +78,7 @@ Result<Ref<Process>> make_process(Call& call, const CloneRequest& r, Ref<vm::Add
   child->exit_signal = r.exit_signal;
   child->group.store(parent.group.load(Order::relaxed), Order::relaxed);
   child->session.store(parent.session.load(Order::relaxed), Order::relaxed);
+  child->without_terminal.store(parent.without_terminal.load(Order::relaxed), Order::relaxed);
   child->limits = parent.limits;
   child->arguments_start = parent.arguments_start;
   child->arguments_end = parent.arguments_end;

@@ -3,7 +3,7 @@
 #include "core/core.h"
 #include "fs/proc/proc.h"
 #include "fs/resources.h"
-#include "fs/terminal.h"
+#include "fs/terminals.h"
 #include "lib/memory_functions.h"
 
 namespace corral::fs::proc {
@@ -66,7 +66,7 @@ void add_threads(Picture& p, bool whole) {
     p.voluntary += thread.voluntary_switches.load(Order::relaxed);
     p.involuntary += thread.involuntary_switches.load(Order::relaxed);
     // A process shows the state of its main thread, or a running one's.
-    if (thread.id().value == p.id || p.state == 'Z') p.state = letter_of(thread.state());
+    if (thread.id().value == p.id || p.state == 'Z') p.state = letter_of(thread);
   });
 }
 
@@ -165,20 +165,19 @@ Result<Ref<Thread>> thread_of(const Subject& subject) {
 // The 52 fields of proc(5), by number.
 Result<void> process_stat(TextBuffer& to, const Subject& subject) {
   const Picture p = TRY(picture_of(subject));
-  const i32 terminal = console_terminal().session() != 0 && p.session == console_terminal().session() ? 5 << 8 | 1 : 0;
-  const i32 foreground = terminal != 0 ? console_terminal().foreground_group() : -1;
+  const TerminalFacts terminal = terminal_of(*p.process);
   const Process& process = *p.process;
   to.print("{} ({}) {} {} {} {} ", p.id, static_cast<const char*>(p.name), p.state, p.parent, p.group, p.session);  // 1 … 6
-  to.print("{} {} 0 0 0 0 0 ", terminal, foreground);                                                         // 7 … 13
-  to.print("{} {} ", p.user_ns / ns_per_tick, p.system_ns / ns_per_tick);                                     // 14, 15
+  to.print("{} {} 0 0 0 0 0 ", terminal.device, terminal.foreground);  // 7 … 13
+  to.print("{} {} ", p.user_ns / ns_per_tick, p.system_ns / ns_per_tick);  // 14, 15
   to.print("{} {} ", process.children_user_ns.load(Order::relaxed) / ns_per_tick,
-           process.children_system_ns.load(Order::relaxed) / ns_per_tick);                                    // 16, 17
-  to.print("{} {} {} 0 {} ", 20 + p.nice, p.nice, p.threads, p.start_ns / ns_per_tick);                       // 18 … 22
-  to.print("{} {} {} ", p.usage.mapped_bytes, p.usage.resident_pages, ~u64{0});                               // 23 … 25
+           process.children_system_ns.load(Order::relaxed) / ns_per_tick);  // 16, 17
+  to.print("{} {} {} 0 {} ", 20 + p.nice, p.nice, p.threads, p.start_ns / ns_per_tick);  // 18 … 22
+  to.print("{} {} {} ", p.usage.mapped_bytes, p.usage.resident_pages, ~u64{0});  // 23 … 25
   to.print("0 0 0 0 0 {} {} {} {} ", p.pending & 0x7fff'ffff, p.blocked & 0x7fff'ffff, p.ignored & 0x7fff'ffff,
-           p.caught & 0x7fff'ffff);                                                                           // 26 … 34
-  to.print("0 0 0 17 {} 0 0 0 0 0 0 0 0 ", p.core);                                                           // 35 … 47
-  to.print("{} {} 0 0 0\n", process.arguments_start.value, process.arguments_end.value);                      // 48 … 52
+           p.caught & 0x7fff'ffff);  // 26 … 34
+  to.print("0 0 0 17 {} 0 0 0 0 0 0 0 0 ", p.core);  // 35 … 47
+  to.print("{} {} 0 0 0\n", process.arguments_start.value, process.arguments_end.value);  // 48 … 52
   return {};
 }
 
