@@ -59,6 +59,17 @@ def tree() -> Path:
     return target
 
 
+def program(package: str, path: str) -> bytes:
+    """One file of a package that is not in the list."""
+    (paths.DEBIAN / "archives").mkdir(parents=True, exist_ok=True)
+    archive = _archives([package], Progress(f"Fetching {package}"))[0]
+    with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", str(archive)], stdout=subprocess.PIPE) as source:
+        taken = subprocess.run(["tar", "-x", "-O", f"./{path}"], stdin=source.stdout, capture_output=True, check=False)
+    if taken.returncode != 0 or not taken.stdout:
+        raise Problem(f"{archive.name} has no {path}", f"remove {paths.shown(archive)} and try again")
+    return taken.stdout
+
+
 def _archives(names: list[str], progress: Progress) -> list[Path]:
     folder = paths.DEBIAN / "archives"
     folder.mkdir(parents=True, exist_ok=True)
