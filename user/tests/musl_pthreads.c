@@ -330,6 +330,7 @@ static void test_thread_local(void) {
 
 static int cleaned;
 static sem_t ready;
+static sem_t asked;  // the cancellation has been asked for
 
 static void clean_up(void* argument) {
   __atomic_fetch_add(&cleaned, (int)(long)argument, __ATOMIC_SEQ_CST);
@@ -368,7 +369,7 @@ static void* compute_until_cancelled(void* argument) {
 static void* hold_out(void* argument) {
   CHECK_EQ(pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL), 0);
   sem_post(&ready);
-  check_sleep_us(5000);
+  sem_wait(&asked);
   pthread_testcancel();
   __atomic_store_n((int*)argument, 1, __ATOMIC_SEQ_CST);
   CHECK_EQ(pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL), 0);
@@ -382,6 +383,7 @@ static void cancel_one(void* (*body)(void*), void* argument) {
   start(&thread, body, argument);
   sem_wait(&ready);
   CHECK_EQ(pthread_cancel(thread), 0);
+  CHECK_EQ(sem_post(&asked), 0);
   CHECK(join(thread) == PTHREAD_CANCELED);
 }
 
@@ -397,6 +399,7 @@ static void test_cancel(void) {
     pthread_mutex_unlock(&mutex);
     cancel_one(compute_until_cancelled, NULL);
   }
+  CHECK_EQ(sem_init(&asked, 0, 0), 0);  // only the last one waits for it
   int reached = 0;
   cancel_one(hold_out, &reached);
   CHECK_EQ(reached, 1);
