@@ -137,6 +137,11 @@ class Guest:
     def alive(self) -> bool:
         return self._child.poll() is None
 
+    def processor_seconds(self) -> float:
+        """How long the emulator has used the host's processors so far, all its threads together."""
+        fields = Path(f"/proc/{self._child.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def _read(self, deadline: float) -> bool:
         """Takes more output; False at the end of time or of the emulator."""
         assert self._child.stdout is not None

@@ -14,6 +14,8 @@ class FailurePlan {
     every_.store(every, Order::relaxed);
     left_.store(nth, Order::relaxed);
   }
+  // How many allocations until one fails; 0: none will.
+  [[nodiscard]] u64 left() const { return left_.load(Order::relaxed); }
   // To be asked once for each allocation: must this one fail?
   [[nodiscard]] bool strikes() {
     if (left_.load(Order::relaxed) == 0) [[likely]]

@@ -248,6 +248,10 @@ void fail_allocation(u64 nth, u64 every) {
   failure_plan.set(nth, every);
 }
 
+u64 allocations_until_failure() {
+  return failure_plan.left();
+}
+
 bool allocation_must_fail() {
   return failure_plan.strikes();
 }

@@ -54,5 +54,7 @@ struct PageStatistics {
 // Makes the n-th allocation from now fail, then every `every`-th (0: only that one); nth 0 ends that. Counts pages,
 // blocks and heap objects on all cores; for tests of the out-of-memory paths.
 void fail_allocation(u64 nth, u64 every);
+// How many allocations are left until one fails; 0: none will. So a plan for a distant failure counts allocations.
+[[nodiscard]] u64 allocations_until_failure();
 
 }  // namespace corral::memory

@@ -105,7 +105,7 @@ void allow_provocations() {
 
 Result<void> list_provocations(TextBuffer& to, const Subject&) {
   for (const Provocation& p : provocations) to.print("{}\n", p.name);
-  to.print("{}N\n", fail_allocation);
+  to.print("{}{}\n", fail_allocation, memory::allocations_until_failure());  // what the number to write is now
   return {};
 }
 

@@ -137,7 +137,9 @@ TEST_F(PageAllocator, LowPagesAreApart) {
 }
 
 TEST_F(PageAllocator, FailsOnDemand) {
+  EXPECT_EQ(allocations_until_failure(), 0u);
   fail_allocation(3, 2);
+  EXPECT_EQ(allocations_until_failure(), 3u);
   std::vector<Frame*> frames;
   std::string outcome;
   for (int i = 0; i < 8; ++i) {
