@@ -17,8 +17,9 @@ constexpr u32 max_held = 14;
 constexpr u32 abandoned_rounds = 1'000'000;
 
 struct alignas(cache_line) CoreRecord {
-  const SpinLock* held[max_held] = {};  // in the order of taking
   u32 depth = 0;
+  u8 highest[max_held + 1] = {};  // at each depth the highest rank held: so one comparison checks the order
+  const SpinLock* held[max_held] = {};  // in the order of taking
   Atomic<u64> acquisitions{0};
   Atomic<u64> contended{0};
 };
@@ -50,45 +51,83 @@ bool checking() {
   panic(text);
 }
 
-void check_order(const CoreRecord& record, const SpinLock& lock) {
+u8 rank_of(const SpinLock& lock) {
+  return static_cast<u8>(lock.rank());
+}
+
+// A lock of the same rank or a higher one is held.
+[[noreturn]] void report_order(const CoreRecord& record, const SpinLock& lock) {
+  const SpinLock* higher = nullptr;
   for (u32 i = 0; i < record.depth; ++i) {
     const SpinLock* other = record.held[i];
-    if (other == &lock) [[unlikely]]
-      broken_rule("lock taken twice", lock, other);
-    if (other->rank() >= lock.rank()) [[unlikely]]
-      broken_rule("locks taken in the wrong order", lock, other);
+    if (other == &lock) broken_rule("lock taken twice", lock, other);
+    if (higher == nullptr && other->rank() >= lock.rank()) higher = other;
   }
+  broken_rule("locks taken in the wrong order", lock, higher);
+}
+
+[[gnu::noinline]] void report_depth(const CoreRecord& record, const SpinLock& lock) {
+  if (checking()) broken_rule("too many locks held", lock, record.held[max_held - 1]);
 }
 
 void note_taken(CoreRecord& record, const SpinLock& lock) {
   count(record.acquisitions);
-  if (record.depth == max_held) [[unlikely]] {
-    if (checking()) broken_rule("too many locks held", lock, record.held[max_held - 1]);
-    return;
-  }
-  record.held[record.depth++] = &lock;
+  const u32 depth = record.depth;
+  if (depth == max_held) [[unlikely]]
+    return report_depth(record, lock);
+  record.held[depth] = &lock;
+  const u8 rank = rank_of(lock);  // one that was only tried may have a lower rank than those held
+  record.highest[depth + 1] = rank > record.highest[depth] ? rank : record.highest[depth];
+  record.depth = depth + 1;
 }
 
-// False: it was not held by this core.
-bool note_given_up(CoreRecord& record, const SpinLock& lock) {
+// For locks that are not given up in the reverse order of taking. False: it was not held by this core.
+bool forget_inner(CoreRecord& record, const SpinLock& lock) {
   for (u32 i = record.depth; i > 0; --i) {
     if (record.held[i - 1] != &lock) continue;
-    for (u32 k = i; k < record.depth; ++k) record.held[k - 1] = record.held[k];
     --record.depth;
+    for (u32 k = i - 1; k < record.depth; ++k) {
+      record.held[k] = record.held[k + 1];
+      const u8 rank = rank_of(*record.held[k]);
+      record.highest[k + 1] = rank > record.highest[k] ? rank : record.highest[k];
+    }
     return true;
   }
   return false;
+}
+
+[[gnu::noinline]] void give_up_inner(CoreRecord& record, const SpinLock& lock) {
+  if (!forget_inner(record, lock) && checking()) broken_rule("lock given up by a core that does not hold it", lock, nullptr);
+}
+
+// The rules are not checked any more, or interleavings are tried.
+bool unusual() {
+  return abandoned.load(Order::relaxed) || interleave::active();
 }
 
 }  // namespace
 
 void SpinLock::lock() NO_THREAD_SAFETY_ANALYSIS {
   CoreRecord& record = own_record();
-  if (!checking()) [[unlikely]] {
+  if (record.highest[record.depth] >= rank_of(*this) || unusual()) [[unlikely]]
+    return lock_with_care();
+  if (!word_.try_take(own_number())) [[unlikely]]
+    spin();
+  note_taken(record, *this);
+}
+
+void SpinLock::spin() {
+  count(own_record().contended);
+  word_.take(own_number(), arch::pause);
+}
+
+void SpinLock::lock_with_care() NO_THREAD_SAFETY_ANALYSIS {
+  CoreRecord& record = own_record();
+  if (!checking()) {
     for (u32 round = 0; round < abandoned_rounds && !word_.try_take(own_number()); ++round) arch::pause();
     return;
   }
-  check_order(record, *this);
+  if (record.highest[record.depth] >= rank_of(*this)) report_order(record, *this);
   interleave::point();
   if (word_.take(own_number(), arch::pause)) count(record.contended);
   note_taken(record, *this);
@@ -107,8 +146,12 @@ bool SpinLock::try_lock() NO_THREAD_SAFETY_ANALYSIS {
 
 void SpinLock::unlock() NO_THREAD_SAFETY_ANALYSIS {
   CoreRecord& record = own_record();
-  if (!note_given_up(record, *this) && checking()) [[unlikely]]
-    broken_rule("lock given up by a core that does not hold it", *this, nullptr);
+  const u32 depth = record.depth;
+  if (depth != 0 && record.held[depth - 1] == this) [[likely]] {
+    record.depth = depth - 1;
+  } else {
+    give_up_inner(record, *this);
+  }
   word_.give_up();
 }
 

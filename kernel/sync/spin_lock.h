@@ -62,6 +62,8 @@ class CAPABILITY("lock") SpinLock {
   [[nodiscard]] Rank rank() const { return rank_; }
 
  private:
+  void spin();
+  void lock_with_care();
   SpinWord<> word_;  // the holder's core number + 1
   Rank rank_;
   const char* name_;
