@@ -39,7 +39,7 @@ class RefCounted {
 };
 
 template <class T>
-class Ref {
+class [[clang::trivial_abi]] Ref {  // travels in a register
  public:
   Ref() = default;
   // Takes over the creator's reference.

@@ -1,4 +1,6 @@
 // Result<T>: a value or an Errno. TRY() hands an error on to the caller.
+//
+// "Trivial for calls" (an attribute of clang's that does nothing where T itself is not): small results travel in registers.
 #pragma once
 
 #include <new>
@@ -10,7 +12,7 @@
 namespace corral {
 
 template <class T>
-class [[nodiscard]] Result {
+class [[nodiscard]] [[clang::trivial_abi]] Result {
  public:
   Result(T value) : ok_{true} { ::new (&storage_.value) T(std::move(value)); }  // implicit by design
   Result(Errno error) : ok_{false} { storage_.error = error; }                  // implicit by design
@@ -53,7 +55,7 @@ class [[nodiscard]] Result {
     if (!ok_) [[unlikely]]
       __builtin_trap();
   }
-  union Storage {
+  union [[clang::trivial_abi]] Storage {
     Storage() {}
     ~Storage() {}
     T value;

@@ -67,6 +67,10 @@ class Core final : public Device {
   void on_timer_interrupt();
   [[nodiscard]] arch::CoreArea& area() { return area_; }
 
+  // Something of this core's own is to be done before it returns to user mode: threads to look at, another thread to run.
+  // One look instead of several, on the way out of every system call.
+  bool attention = true;
+
   Scheduler* scheduler = nullptr;  // set before the core is online
   Executive* executive = nullptr;  // set before the core is online
 

@@ -60,16 +60,17 @@ class Mailbox {
 
   // The oldest message; false when there is none (or the oldest is not committed yet).
   [[nodiscard]] bool take(MessageT& message) {
-    Slot& slot = slots_[taken_ % Capacity];
+    Slot& slot = *next_;
     if (slot.turn.load(Order::acquire) != taken_ + 1) return false;
     message = slot.message;
     slot.turn.store(taken_ + Capacity, Order::release);  // free for the next round
     ++taken_;
+    next_ = &slots_[taken_ % Capacity];
     return true;
   }
 
   // Owner only: nothing committed is waiting. (Relaxed: take() is what acquires the message.)
-  [[nodiscard]] bool empty() const { return slots_[taken_ % Capacity].turn.load(Order::relaxed) != taken_ + 1; }
+  [[nodiscard]] bool empty() const { return next_->turn.load(Order::relaxed) != taken_ + 1; }
 
  private:
   // `turn` says whose move it is: position p: free for the sender that allocates p; p + 1: valid for the owner.
@@ -80,6 +81,7 @@ class Mailbox {
 
   alignas(cache_line) AtomicT<u64> allocated_{0};  // next position; senders
   alignas(cache_line) u64 taken_ = 0;              // next position; owner only
+  Slot* next_ = slots_;                            // its slot; owner only
   Slot slots_[Capacity];
 };
 

@@ -49,9 +49,16 @@ void Executive::initialise() {
 
 // ---- entries ---------------------------------------------------------------------------------------------------------
 
+inline bool Executive::may_return() const {
+  const Thread& thread = *current_;
+  return !core_.has_mail() && !core_.attention && core_.outbox().empty() && !thread.has_requests() && !thread.end_wanted &&
+         !signals::any_pending(thread, ~thread.signals.blocked) && thread.call_interruption == Errno{} &&
+         !thread.signals.restore_blocked;
+}
+
 void Executive::system_call() {
   charge_user();
-  if (!run_step(system_call_step) || !finish_step()) schedule();
+  if (!run_new_step(system_call_step) || !(may_return() || finish_step())) schedule();
   charge_system();
 }
 
@@ -59,10 +66,10 @@ void Executive::user_trap(arch::TrapFrame& frame) {
   charge_user();
   if (frame.vector >= arch::exception_count) {
     interrupts::dispatch(static_cast<u32>(frame.vector));
-  } else if (!run_step(prepare_fault_step(*current_, frame))) {
+  } else if (const Step step = prepare_fault_step(*current_, frame); step != nullptr && !run_new_step(step)) {
     schedule();
   }
-  if (!finish_step()) schedule();
+  if (!may_return() && !finish_step()) schedule();
   charge_system();
 }
 
@@ -72,6 +79,16 @@ void Executive::run() {
 }
 
 // ---- steps -----------------------------------------------------------------------------------------------------------
+
+bool Executive::run_new_step(Step step) {
+  Thread& thread = *current_;
+  thread.step = {};
+  thread.begin_waits();
+  if (step(thread) != Errno::blocked) return true;
+  thread.current_step = step;
+  block_current();
+  return false;
+}
 
 bool Executive::run_step(Step step) {
   Thread& thread = *current_;
@@ -95,6 +112,7 @@ bool Executive::run_step(Step step) {
 bool Executive::finish_step() {
   for (;;) {
     read_mail();
+    core_.attention = interleave::active();
     Thread& thread = *current_;
     if (thread.has_requests()) {  // it is awake; signals are looked at below
       if ((thread.take_requests() & static_cast<u32>(Request::placement)) != 0) thread.take_wishes(*core_.scheduler);
@@ -123,7 +141,7 @@ bool Executive::finish_step() {
   }
 }
 
-void Executive::block_current() {
+[[gnu::noinline]] void Executive::block_current() {
   Thread& thread = *current_;
   thread.set_state(ThreadState::sleeping);
   add(thread.voluntary_switches, 1);
@@ -229,7 +247,9 @@ void Executive::read_mail() {
 
 // Requests are often made under a lock (a wait queue's, a process's); what they lead to takes others. So never at once.
 void Executive::look_later(Thread& thread) {
-  if (&thread != current_ && !thread.to_be_looked_at()) to_look_at_.push_back(thread);
+  if (&thread == current_ || thread.to_be_looked_at()) return;
+  to_look_at_.push_back(thread);
+  core_.attention = true;
 }
 
 void Executive::forget_look(Thread& thread) {
@@ -337,18 +357,18 @@ void Executive::on_arrival(Core& core, const Message& message) {
 
 void Executive::charge_user() {
   const u64 now = arch::cycle_counter();
-  add(current_->user_cycles, now - since_);
-  add(core_.counters.user_cycles, now - since_);
+  const u64 used = now - since_;
   since_ = now;
+  add(current_->user_cycles, used);
+  add(core_.counters.user_cycles, used);
 }
 
 void Executive::charge_system() {
   const u64 now = arch::cycle_counter();
-  if (current_ != nullptr) {
-    add(current_->system_cycles, now - since_);
-    add(core_.counters.system_cycles, now - since_);
-  }
+  const u64 used = now - since_;
   since_ = now;
+  add(current_->system_cycles, used);
+  add(core_.counters.system_cycles, used);
 }
 
 }  // namespace corral

@@ -30,7 +30,10 @@ class Executive {
   // Its requests are not empty: they are looked at as soon as the current step is over. Any context on this core, any lock.
   void look_later(Thread& thread);
   // current() stops being eligible for this core or gives way: takes effect when its step is over.
-  void yield_current() { yield_wanted_ = true; }
+  void yield_current() {
+    yield_wanted_ = true;
+    core_.attention = true;
+  }
   // Brings the floating-point registers of current() into its FpState (they stay loaded).
   void save_floating_point(Thread& thread);
   // The thread's FpState has been changed in memory: load it before user mode.
@@ -48,8 +51,13 @@ class Executive {
   [[noreturn]] void schedule();
   // Everything that must happen before current() may return to user mode; false: it does not return now.
   bool finish_step();
+  // The usual case at the end of a step that did not wait: current() may return to user mode at once. What others want of
+  // it comes as a request, so that nothing more needs to be looked at.
+  [[nodiscard]] bool may_return() const;
   // Runs current()'s step; false: it blocked.
   bool run_step(Step step);
+  // The same for a step that begins now, of a thread that comes from user mode.
+  bool run_new_step(Step step);
   void block_current();
   void let_go_of_current();  // it has ended
   void preempt_current();

@@ -148,6 +148,24 @@ class Process final : public RefCounted<Process> {
   WaitQueue child_changed;         // threads of this process in wait4, and the parent of a vfork child
 };
 
+namespace signals {
+// A signal of `open` is pending for the thread or its process. Own core. On every way out of the kernel, hence here and not
+// in signals.cpp.
+[[nodiscard]] inline bool any_pending(const Thread& thread, SignalSet open) {
+  return ((thread.signals.pending.load(Order::acquire) | thread.process().pending.load(Order::acquire)) & open) != 0;
+}
+// The same, or its process stops or ends.
+[[nodiscard]] inline bool has_to_look(const Thread& thread, SignalSet open) {
+  const Process& process = thread.process();
+  return thread.end_wanted || process.ending() || process.stopped() || any_pending(thread, open);
+}
+// Something is to be done before it returns to user mode: a signal is pending that it does not block, its process stops or
+// ends.
+[[nodiscard]] inline bool deliverable(const Thread& thread) {
+  return has_to_look(thread, ~thread.signals.blocked);
+}
+}  // namespace signals
+
 namespace processes {
 [[nodiscard]] SpinLock& lock();
 // The first process: adopts orphans; its end is the machine's.

@@ -146,22 +146,8 @@ Result<void> send_to_group(i32 group, const SignalInfo& info) {
   return {};
 }
 
-namespace {
-
-bool has_open(const Thread& thread, SignalSet open) {
-  const Process& process = thread.process();
-  if (thread.end_wanted || process.ending() || process.stopped()) return true;
-  return ((thread.signals.pending.load(Order::acquire) | process.pending.load(Order::acquire)) & open) != 0;
-}
-
-}  // namespace
-
-bool deliverable(const Thread& thread) {
-  return has_open(thread, ~thread.signals.blocked);
-}
-
 bool ends_wait(const Thread& thread) {
-  return has_open(thread, ~thread.signals.blocked | thread.signals.awaited);
+  return has_to_look(thread, ~thread.signals.blocked | thread.signals.awaited);
 }
 
 void set_blocked(Thread& thread, SignalSet blocked) {

@@ -113,10 +113,7 @@ void withdraw(Process& process, PendingSignal& signal);
 Result<void> send_to_group(i32 group, const SignalInfo& info);
 
 // ---- the thread itself -------------------------------------------------------------------------------------------------
-// Something is to be done before it returns to user mode: a signal is pending that it does not block, its process stops or
-// ends.
-[[nodiscard]] bool deliverable(const Thread& thread);
-// It may not go on waiting: as deliverable(), or a signal came that it waits for.
+// It may not go on waiting: as deliverable() (task/process.h), or a signal came that it waits for.
 [[nodiscard]] bool ends_wait(const Thread& thread);
 // Changes the mask; signals of the process that this thread can no longer take are given to another.
 void set_blocked(Thread& thread, SignalSet blocked);

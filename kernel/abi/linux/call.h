@@ -19,7 +19,7 @@ struct Call {
   Thread& thread;
   Process& process;
   vm::AddressSpace& space;
-  u64 argument[6];
+  const u64* argument;  // six, in the thread's frame
 
   [[nodiscard]] VirtualAddress address(unsigned index) const { return {argument[index]}; }
   [[nodiscard]] int number(unsigned index) const { return static_cast<int>(argument[index]); }

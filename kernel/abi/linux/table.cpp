@@ -23,7 +23,7 @@ void add(std::span<const Entry> entries) {
   for (const Entry& entry : entries) handlers[entry.number] = entry.handler;
 }
 
-Result<i64> unknown(u64 number, const Thread& thread) {
+[[gnu::noinline]] Result<i64> unknown(u64 number, const Thread& thread) {
   if (number < linux_calls) {
     const u64 bit = u64{1} << (number % 64);
     if ((reported[number / 64].fetch_or(bit, Order::relaxed) & bit) == 0) {
@@ -42,10 +42,7 @@ Errno run_system_call(Thread& thread) {
     thread.restart.number = 0;
   }
   const u64 number = frame.system_call_number();
-  Call call{thread,
-            thread.process(),
-            *thread.space,
-            {frame.argument(0), frame.argument(1), frame.argument(2), frame.argument(3), frame.argument(4), frame.argument(5)}};
+  Call call{thread, thread.process(), *thread.space, frame.arguments()};
   Handler handler = nullptr;
   if (number < linux_calls) {
     handler = handlers[number];

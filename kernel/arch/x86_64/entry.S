@@ -13,16 +13,16 @@
 // The order of TrapFrame, from its end.
 .macro save_registers
   pushq %rax
-  pushq %rbx
-  pushq %rcx
+  pushq %r9
+  pushq %r8
+  pushq %r10
   pushq %rdx
   pushq %rsi
   pushq %rdi
-  pushq %rbp
-  pushq %r8
-  pushq %r9
-  pushq %r10
+  pushq %rcx
   pushq %r11
+  pushq %rbx
+  pushq %rbp
   pushq %r12
   pushq %r13
   pushq %r14
@@ -34,16 +34,16 @@
   popq %r14
   popq %r13
   popq %r12
-  popq %r11
-  popq %r10
-  popq %r9
-  popq %r8
   popq %rbp
+  popq %rbx
+  popq %r11
+  popq %rcx
   popq %rdi
   popq %rsi
   popq %rdx
-  popq %rcx
-  popq %rbx
+  popq %r10
+  popq %r8
+  popq %r9
   popq %rax
 .endm
 

@@ -12,8 +12,8 @@
 #define CORRAL_TASK_STATE 0x40
 
 // TrapFrame
-#define CORRAL_FRAME_R11 (4 * 8)
-#define CORRAL_FRAME_RCX (12 * 8)
+#define CORRAL_FRAME_R11 (6 * 8)
+#define CORRAL_FRAME_RCX (7 * 8)
 #define CORRAL_FRAME_VECTOR (15 * 8)
 #define CORRAL_FRAME_RIP (17 * 8)
 #define CORRAL_FRAME_CS (18 * 8)

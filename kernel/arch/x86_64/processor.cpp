@@ -20,9 +20,10 @@ constinit corral::arch::CoreArea corral_boot_area;
 
 namespace corral::arch {
 
+constinit Features detail::found_features = {};
+
 namespace {
 
-constinit Features found = {};
 constinit Descriptors boot_descriptors;
 alignas(16) constinit u8 boot_emergency_stacks[emergency_stacks][emergency_stack_pages * page_size] = {};
 
@@ -140,35 +141,31 @@ void detect_features() {
   find_model(f, one.a);
   find_names(f, vendor, extended);
   find_vector_state(f);
-  found = f;
+  detail::found_features = f;
   corral_has_smap = f.smap ? 1 : 0;
-}
-
-const Features& features() {
-  return found;
 }
 
 // The same on every core, and before any page uses entry 1.
 void set_memory_types() {
-  if (found.pat) write_msr(msr_pat, memory_types);
+  if (detail::found_features.pat) write_msr(msr_pat, memory_types);
 }
 
 void set_control_registers() {
   set_memory_types();
-  write_msr(CORRAL_MSR_EFER, read_msr(CORRAL_MSR_EFER) | efer_syscall | (found.nx ? u64{CORRAL_EFER_NXE} : 0));
+  write_msr(CORRAL_MSR_EFER, read_msr(CORRAL_MSR_EFER) | efer_syscall | (detail::found_features.nx ? u64{CORRAL_EFER_NXE} : 0));
   asm volatile("movq %0, %%cr0" ::"r"(cr0_value) : "memory");
   u64 cr4 = cr4_pae | cr4_pge | cr4_osfxsr | cr4_osxmmexcpt;
-  if (found.umip) cr4 |= cr4_umip;
-  if (found.smep) cr4 |= cr4_smep;
-  if (found.smap) cr4 |= cr4_smap;
-  if (found.xsave) cr4 |= cr4_osxsave;
-  if (found.pcid) cr4 |= cr4_pcide;  // CR3 names id 0 here, as the processor demands
+  if (detail::found_features.umip) cr4 |= cr4_umip;
+  if (detail::found_features.smep) cr4 |= cr4_smep;
+  if (detail::found_features.smap) cr4 |= cr4_smap;
+  if (detail::found_features.xsave) cr4 |= cr4_osxsave;
+  if (detail::found_features.pcid) cr4 |= cr4_pcide;  // CR3 names id 0 here, as the processor demands
   asm volatile("movq %0, %%cr4" ::"r"(cr4) : "memory");
-  if (found.xsave) {
-    asm volatile("xsetbv" ::"c"(0), "a"(static_cast<u32>(found.xsave_components)),
-                 "d"(static_cast<u32>(found.xsave_components >> 32)));
+  if (detail::found_features.xsave) {
+    asm volatile("xsetbv" ::"c"(0), "a"(static_cast<u32>(detail::found_features.xsave_components)),
+                 "d"(static_cast<u32>(detail::found_features.xsave_components >> 32)));
   }
-  if (found.smap) asm volatile("clac" ::: "memory");
+  if (detail::found_features.smap) asm volatile("clac" ::: "memory");
 
   write_msr(msr_star, u64{CORRAL_USER_BASE} << 48 | u64{CORRAL_KERNEL_CODE} << 32);
   write_msr(msr_lstar, reinterpret_cast<u64>(&corral_syscall_entry));
@@ -220,7 +217,7 @@ void initialise_processor(Core& core, CoreArea& area, VirtualAddress kernel_stac
 }
 
 bool hardware_random(u64& value) {
-  if (!found.rdrand) return false;
+  if (!detail::found_features.rdrand) return false;
   // The manual (SDM vol. 1, 7.3.17.1) advises ten attempts: the generator may be drained by other cores.
   for (u32 attempt = 0; attempt < 10; ++attempt) {
     u64 word;

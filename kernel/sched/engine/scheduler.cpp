@@ -65,7 +65,7 @@ void Scheduler::look(Instant now) {
 
 void Scheduler::continue_until(Instant until, Instant now) {
   if (until <= now) {
-    reschedule_wanted_ = true;
+    want_reschedule();
   } else if (until != slice_end_) {
     slice_end_ = until;
     if (running() != nullptr) arm(until, now);
@@ -107,11 +107,11 @@ void Scheduler::on_timer() {
   const Instant now = clock::now();
   look(now);
   const Instant until = queue_.review(now);
-  reschedule_wanted_ = reschedule_wanted_ || until <= now;
+  if (until <= now) want_reschedule();
   // What was armed has fired: arm again in any case; but for a slice that is over, pick_next() does.
   slice_end_ = until <= now || running() == nullptr ? never : until;
   if (interleave::active() && running() != nullptr && interleave::plan().ends_slice()) [[unlikely]]
-    reschedule_wanted_ = true;
+    want_reschedule();
   arm(slice_end_, now);
 }
 

@@ -44,7 +44,10 @@ class Scheduler final : public Device {
   void update_running();
   // Something else is to run: leave(preempted) and pick_next() at the end of the step. Cleared by pick_next().
   [[nodiscard]] bool reschedule_wanted() const { return reschedule_wanted_; }
-  void want_reschedule() { reschedule_wanted_ = true; }
+  void want_reschedule() {
+    reschedule_wanted_ = true;
+    core_.attention = true;
+  }
   // Nice value (-20 … 19, clamped) of an entity whose home is this core.
   void set_nice(sched::SchedulingEntity& entity, i32 nice);
   // A waiting entity that may go to one of `targets`, the one that would run last here; null: none.

@@ -24,9 +24,7 @@ constexpr Features with_no_execute = [] {
   return f;
 }();
 }  // namespace
-const Features& features() {
-  return with_no_execute;
-}
+Features detail::found_features = with_no_execute;
 PhysicalAddress kernel_root() {
   return root_of_kernel;
 }

@@ -83,7 +83,12 @@ struct Features {
   u32 family, model, stepping;
   u32 first_leaf_edx;  // CPUID leaf 1, EDX: what programs are told as AT_HWCAP
 };
-[[nodiscard]] const Features& features();
+namespace detail {
+extern Features found_features;  // written once, before there is a second core
+}
+[[nodiscard]] inline const Features& features() {
+  return detail::found_features;
+}
 
 // Room for what the entry code needs of a core: GS base points here while the core is in the kernel.
 struct alignas(64) CoreArea {

@@ -13,8 +13,9 @@
 namespace corral::arch {
 
 struct alignas(16) TrapFrame {
-  u64 r15, r14, r13, r12, r11, r10, r9, r8;
-  u64 rbp, rdi, rsi, rdx, rcx, rbx, rax;
+  u64 r15, r14, r13, r12, rbp, rbx, r11, rcx;
+  u64 rdi, rsi, rdx, r10, r8, r9;  // arguments of a system call, in order
+  u64 rax;
   u64 vector;      // exception or interrupt number; system_call_vector for SYSCALL
   u64 error_code;  // the processor's error code; for a system call its number (Linux: orig_rax)
   u64 rip, cs, rflags, rsp, ss;
@@ -24,17 +25,8 @@ struct alignas(16) TrapFrame {
   [[nodiscard]] bool from_user() const { return (cs & 3) == 3; }
   [[nodiscard]] bool is_system_call() const { return vector == system_call_vector; }
   [[nodiscard]] u64 system_call_number() const { return error_code; }
-  // Argument 0 … 5 of a system call.
-  [[nodiscard]] u64 argument(unsigned index) const {
-    switch (index) {
-      case 0: return rdi;
-      case 1: return rsi;
-      case 2: return rdx;
-      case 3: return r10;
-      case 4: return r8;
-      default: return r9;
-    }
-  }
+  // The six arguments of a system call, one after the other.
+  [[nodiscard]] const u64* arguments() const { return &rdi; }
   void set_result(i64 value) { rax = static_cast<u64>(value); }
   [[nodiscard]] VirtualAddress program_counter() const { return {rip}; }
   [[nodiscard]] VirtualAddress stack_pointer() const { return {rsp}; }
@@ -54,5 +46,6 @@ struct alignas(16) TrapFrame {
   void become_system_call(u64 number) { error_code = number; }
 };
 static_assert(sizeof(TrapFrame) == 22 * 8 && offsetof(TrapFrame, rip) == 17 * 8);
+static_assert(offsetof(TrapFrame, r9) == offsetof(TrapFrame, rdi) + 5 * 8);
 
 }  // namespace corral::arch
