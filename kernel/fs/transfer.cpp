@@ -87,6 +87,7 @@ Result<void> Transfer::put(u64 at, const void* from, u64 bytes) {
     return {};
   }
   if (kind_ == Kind::kernel_source) return Errno::efault;
+  if (kind_ == Kind::user) return vm::copy_out(*space_, *caller_, base_ + (*done_ + at), from, bytes);
   return each_piece(at, bytes, [&](VirtualAddress to, u64 moved, u64 now) -> Result<void> {
     return vm::copy_out(*space_, *caller_, to, static_cast<const u8*>(from) + moved, now);
   });
@@ -97,6 +98,7 @@ Result<void> Transfer::get(u64 at, void* to, u64 bytes) {
     memcpy(to, (kind_ == Kind::kernel ? kernel_ : kernel_source_) + *done_ + at, bytes);
     return {};
   }
+  if (kind_ == Kind::user) return vm::copy_in(*space_, *caller_, to, base_ + (*done_ + at), bytes);
   return each_piece(at, bytes, [&](VirtualAddress from, u64 moved, u64 now) -> Result<void> {
     return vm::copy_in(*space_, *caller_, static_cast<u8*>(to) + moved, from, now);
   });

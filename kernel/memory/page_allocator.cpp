@@ -143,10 +143,16 @@ Result<Frame*> allocate_page(Zero zero) {
   if (failure_plan.strikes()) [[unlikely]]
     return Errno::enomem;
   PageList& list = own_list();
+  if (zero == Zero::yes) {
+    if (Frame* zeroed = list.take_zeroed()) {
+      zeroed->references.store(1, Order::relaxed);
+      return zeroed;
+    }
+  }
   Frame* frame = list.pop();
   if (frame == nullptr) [[unlikely]] {
-    if (!refill(list)) return Errno::enomem;
-    frame = list.pop();
+    frame = refill(list) ? list.pop() : list.take_zeroed();
+    if (frame == nullptr) return Errno::enomem;
   }
   frame->references.store(1, Order::relaxed);
   if (zero == Zero::yes) {
@@ -155,6 +161,18 @@ Result<Frame*> allocate_page(Zero zero) {
     lay_canaries(contents(*frame), page_size);
   }
   return frame;
+}
+
+void zero_page_in_advance() {
+  PageList& list = own_list();
+  if (list.has_zeroed()) return;
+  Frame* frame = list.pop();
+  if (frame == nullptr) [[unlikely]] {
+    if (!refill(list)) return;
+    frame = list.pop();
+  }
+  memset(contents(*frame), 0, page_size);
+  list.keep_zeroed(*frame);
 }
 
 void release_page(Frame& frame) {

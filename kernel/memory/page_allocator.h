@@ -22,6 +22,9 @@ enum class Zero : bool { no, yes };
 
 // One page; any context; enomem. The frame's references is 1.
 [[nodiscard]] Result<Frame*> allocate_page(Zero zero);
+// Zeroes a page of the calling core's list in advance, if it has none yet: what allocate_page(Zero::yes) then gives at
+// once. For those who allocate under a lock that others want. The page counts as free.
+void zero_page_in_advance();
 // 2^order contiguous pages, naturally aligned; takes the buddy lock. order <= max_order.
 inline constexpr u32 max_order = 10;
 [[nodiscard]] Result<Frame*> allocate_block(u32 order);

@@ -40,12 +40,28 @@ class alignas(cache_line) PageList {
       to.push_back(*frame);
     }
   }
+  // One page that has been zeroed in advance stands apart, but counts.
+  [[nodiscard]] bool has_zeroed() const { return zeroed_ != nullptr; }
+  void keep_zeroed(Frame& frame) {  // there is none yet
+    frame.set_state(FrameState::local);
+    zeroed_ = &frame;
+    set_size(size() + 1);
+  }
+  [[nodiscard]] Frame* take_zeroed() {
+    Frame* frame = zeroed_;
+    if (frame == nullptr) return nullptr;
+    zeroed_ = nullptr;
+    frame->set_state(FrameState::used);
+    set_size(size() - 1);
+    return frame;
+  }
   [[nodiscard]] u32 size() const { return size_.load(Order::relaxed); }
 
  private:
   void set_size(u32 size) { size_.store(size, Order::relaxed); }  // one writer
 
   FrameList pages_;
+  Frame* zeroed_ = nullptr;
   Atomic<u32> size_{0};
 };
 

@@ -12,10 +12,6 @@ namespace {
 
 constinit Atomic<u64> last_number{0};
 
-void release_leaf(void*, VirtualAddress, const arch::Translation& translation) {
-  memory::release_page(memory::frame_of(translation.frame));
-}
-
 }  // namespace
 
 AddressSpace::AddressSpace(Ref<TableHolder> tables)
@@ -31,7 +27,7 @@ Result<Ref<AddressSpace>> AddressSpace::create() {
 // No core uses it (each that does holds a reference). What a resting core or an id still knows is never used again: no
 // other address space has this number. So the pages can go at once; the table goes with its last holder.
 AddressSpace::~AddressSpace() {
-  table_.for_each(VirtualAddress{0}, VirtualAddress{user_end}, release_leaf, nullptr);
+  table_.release_pages();
 }
 
 void AddressSpace::activate() {

@@ -104,6 +104,11 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   // A kernel pointer to the user byte at `address`, good until the end of its page and of this step; faults the page in as
   // the program's own access would. efault, enomem, blocked.
   Result<u8*> resolve(Caller& caller, VirtualAddress address, Access access);
+  // The same pointer if nothing has to be done for it; null: ask resolve(). Not for Access::execute.
+  u8* reach(VirtualAddress address, Access access) {
+    join_active();
+    return table_.reach(address, access == Access::write);
+  }
 
   // ---- the calling core loads and leaves it ------------------------------------------------------------------------
   // Own core, interrupts off. A core keeps a reference to the space that it uses.
@@ -142,7 +147,13 @@ class AddressSpace final : public RefCounted<AddressSpace> {
 
   explicit AddressSpace(Ref<TableHolder> tables);
 
+  Result<u8*> fault_in(Caller& caller, VirtualAddress address, Access access);
+
   // ---- faults (faults.cpp) ----
+  // The two usual faults, settled in one look: the first touch of anonymous memory, and a write to a page that is not shared
+  // any more. False: look at it closely.
+  bool settle_at_once(VirtualAddress page, Access access) EXCLUDES(lock_);
+  void map_neighbours(const Area& area, VirtualAddress page, Supply& supply) REQUIRES(lock_);
   Result<void> settle_fault(Caller& caller, VirtualAddress page, Access access, bool only_missing);
   Result<Settled> try_to_settle(Caller& caller, VirtualAddress page, Access access, Supply& supply) REQUIRES(lock_);
   Result<Settled> map_missing(Area& area, VirtualAddress page, Access access, Supply& supply) REQUIRES(lock_);
@@ -151,7 +162,12 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   [[nodiscard]] bool being_broken(VirtualAddress page) REQUIRES(lock_);
   static void finish_break(TranslationDrop& drop);
   void populate(Caller& caller, VirtualAddress start, VirtualAddress end, Access access);
-  void join_active();
+  // A core that looks at an address space which it does not use joins its active set, so that no page goes away before it has
+  // answered; it leaves with the first request that it forget something.
+  void join_active() {
+    const CoreId core = this_core().id();
+    if (!active_.contains(core, Order::relaxed)) active_.add(core, Order::seq_cst);
+  }
 
   // ---- changes (change.cpp): one at a time, see Caller ----
   // False: the step answers blocked.
@@ -195,11 +211,11 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   [[nodiscard]] static bool permits(const Area& area, Access access);
   [[nodiscard]] static bool permits(const arch::Rights& rights, Access access);
 
-  const u64 number_;          // never used again
+  const u64 number_;  // never used again
   const Ref<TableHolder> tables_;
-  arch::PageTable& table_;    // of tables_; changed under lock_, looked up without it
-  AtomicCoreSet active_;      // cores that may use translations or resolved pages; each adds and removes itself
-  Atomic<u64> generation_{1}; // one more each time that translations are taken away; see vm/core_translation.cpp
+  arch::PageTable& table_;  // of tables_; changed under lock_, looked up without it
+  AtomicCoreSet active_;  // cores that may use translations or resolved pages; each adds and removes itself
+  Atomic<u64> generation_{1};  // one more each time that translations are taken away; see vm/core_translation.cpp
   Atomic<u64> limit_{~u64{0}};
   Atomic<u64> changes_begun_{0};
 

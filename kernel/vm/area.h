@@ -2,6 +2,8 @@
 // Pure data; who may touch it: AddressSpace, under its lock (vm/area_set.h orders areas and cuts them).
 #pragma once
 
+#include <span>
+
 #include "lib/red_black_tree.h"
 #include "lib/ref.h"
 #include "lib/result.h"
@@ -26,6 +28,11 @@ class Backing : public RefCounted<Backing> {
   // The page with this index, with a reference for the caller; filled, zero beyond the end. Must not wait. Beyond the last
   // page: efault (the program gets SIGBUS). enomem. Called with no lock held.
   virtual Result<Frame*> page(u64 index) = 0;
+  // Puts those pages from `first` on that are in memory already into `frames`, each with a reference, and null for the
+  // others. For mapping neighbours of a page that was touched; none is a good answer. Called with no lock held.
+  virtual void pages_at_hand([[maybe_unused]] u64 first, std::span<Frame*> frames) {
+    for (Frame*& frame : frames) frame = nullptr;
+  }
   // What a person sees in /proc/[pid]/maps.
   [[nodiscard]] virtual const char* name() const { return ""; }
 };

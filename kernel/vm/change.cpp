@@ -69,32 +69,22 @@ bool AddressSpace::drop_everywhere(Caller& caller) {
 
 Result<void> AddressSpace::take_out_pages(Caller& caller, VirtualAddress end) {
   struct Round {
-    arch::PageTable& table;
     TranslationDrop& drop;
     u64 taken;
-    VirtualAddress next;
-    bool full;
   };
-  const auto take = [](void* context, VirtualAddress page, const arch::Translation& translation) {
+  const auto take = [](void* context, VirtualAddress page, PhysicalAddress frame) {
     auto& round = *static_cast<Round*>(context);
-    if (round.full) return;
-    if (!round.drop.frames.add(memory::frame_of(translation.frame))) {
-      round.full = true;
-      round.next = page;
-      return;
-    }
-    arch::Translation was;
-    round.table.unmap(page, was);
+    if (!round.drop.frames.add(memory::frame_of(frame))) return false;
     round.drop.include(page);
     ++round.taken;
+    return true;
   };
   while (caller.dropping || caller.next < end) {
     if (!caller.dropping) {
-      Round round{table_, caller.drop, 0, end, false};
+      Round round{caller.drop, 0};
       LockGuard guard{lock_};
-      table_.for_each(caller.next, end, take, &round);
+      caller.next = table_.take_out(caller.next, end, take, &round);
       resident_ -= round.taken;
-      caller.next = round.next;
     }
     if (!drop_everywhere(caller)) return Errno::blocked;
   }

@@ -18,6 +18,12 @@ struct AddressSpace::Supply {
   u64 index = 0;
   Frame* cached = nullptr;  // with a reference
   Frame* replaced = nullptr;  // its reference goes at the end
+  // Pages of the backing round `cached`, with references: those from first_neighbour on.
+  static constexpr u64 most_neighbours = 16;
+  u64 first_neighbour = 0;
+  u32 neighbours = 0;
+  Frame* neighbour[most_neighbours];
+  u32 neighbours_wanted = 0;
   bool only_missing = false;
   CoreSet targets;          // who must drop a translation
 
@@ -36,6 +42,19 @@ struct AddressSpace::Supply {
   void release_cached() {
     if (cached != nullptr) memory::release_page(*cached);
     cached = nullptr;
+    for (u32 i = 0; i < neighbours; ++i) {
+      if (neighbour[i] != nullptr) memory::release_page(*neighbour[i]);
+    }
+    neighbours = 0;
+  }
+  // The window of pages round `page`: aligned, so that one table maps them all, and inside the area.
+  void choose_neighbours(const Area& area, VirtualAddress touched) {
+    const u64 window = most_neighbours * page_size;
+    const VirtualAddress low{round_down(touched.value, window)};
+    const VirtualAddress begin = low < area.start ? area.start : low;
+    const VirtualAddress last = low + window < area.end ? low + window : area.end;
+    first_neighbour = area.page_index(begin);
+    neighbours_wanted = static_cast<u32>((last - begin) / page_size);
   }
   [[nodiscard]] Frame& take_page() { return *std::exchange(page, nullptr); }
   [[nodiscard]] Frame& take_cached() { return *std::exchange(cached, nullptr); }
@@ -48,6 +67,10 @@ struct AddressSpace::Supply {
       Result<Frame*> found = backing->page(index);
       if (!found.ok()) return found.error() == Errno::efault ? Errno::eio : found.error();
       cached = found.value();
+      if (neighbours_wanted > 1) {
+        neighbours = neighbours_wanted;
+        backing->pages_at_hand(first_neighbour, {neighbour, neighbours});
+      }
       return {};
     }
     release_page();
@@ -60,7 +83,33 @@ struct AddressSpace::Supply {
 Result<void> AddressSpace::handle_fault(Caller& caller, VirtualAddress address, Access access) {
   if (address.value >= user_end) return Errno::efault;
   join_active();
+  if (settle_at_once(address.page(), access)) return {};
   return settle_fault(caller, address.page(), access, false);
+}
+
+bool AddressSpace::settle_at_once(VirtualAddress page, Access access) {
+  if (table_.reach(page, false) == nullptr) memory::zero_page_in_advance();
+  LockGuard guard{lock_};
+  const Area* area = areas_.find(page);
+  if (area == nullptr || !permits(*area, access) || copying_) return false;
+  arch::Translation found;
+  if (!table_.lookup(page, found)) {
+    if (area->backing) return false;
+    const Result<Frame*> frame = memory::allocate_page(memory::Zero::yes);
+    if (!frame.ok()) return false;
+    if (!table_.map(page, memory::address_of(*frame.value()), rights_of(*area)).ok()) {
+      memory::release_page(*frame.value());
+      return false;
+    }
+    ++resident_;
+    return true;
+  }
+  if (access != Access::write || area->shared || found.rights.write) return false;
+  // Acquire: whoever shared the page has finished with it.
+  if (memory::frame_of(found.frame).references.load(Order::acquire) != 1 || being_broken(page)) return false;
+  table_.protect(page, rights_of(*area));
+  CoreTranslation::here().refresh(*this, page);
+  return true;
 }
 
 Result<void> AddressSpace::settle_fault(Caller& caller, VirtualAddress page, Access access, bool only_missing) {
@@ -124,6 +173,8 @@ Result<AddressSpace::Settled> AddressSpace::map_missing(Area& area, VirtualAddre
     if (supply.cached == nullptr || supply.backing.get() != area.backing.get() || supply.index != index) {
       supply.outdated = std::exchange(supply.backing, area.backing);
       supply.index = index;
+      supply.neighbours_wanted = 0;
+      if (access != Access::write && !supply.only_missing) supply.choose_neighbours(area, page);
       return Settled::wants_backing_page;
     }
     if (area.shared || access != Access::write) {
@@ -138,8 +189,26 @@ Result<AddressSpace::Settled> AddressSpace::map_missing(Area& area, VirtualAddre
   }
   TRY(table_.map(page, memory::address_of(*frame), rights));
   ++resident_;
+  if (supply.neighbours != 0) map_neighbours(area, page, supply);
   (void)(frame == supply.page ? supply.take_page() : supply.take_cached());
   return Settled::done;
+}
+
+// Programs read files and code in order: what is in memory round the page that was touched will be touched as well.
+// For reading only, also where the area allows more: a write is noticed page by page.
+void AddressSpace::map_neighbours(const Area& area, VirtualAddress page, Supply& supply) {
+  arch::Rights rights = rights_of(area);
+  rights.write = false;
+  const VirtualAddress start{page.value - (supply.index - supply.first_neighbour) * page_size};
+  for (u32 i = 0; i < supply.neighbours; ++i) {
+    const VirtualAddress neighbour = start + i * page_size;
+    arch::Translation found;
+    if (supply.neighbour[i] == nullptr || neighbour < area.start || neighbour >= area.end) continue;
+    if (table_.lookup(neighbour, found)) continue;
+    if (!table_.map(neighbour, memory::address_of(*supply.neighbour[i]), rights).ok()) return;
+    supply.neighbour[i] = nullptr;  // the mapping has the reference
+    ++resident_;
+  }
 }
 
 Result<AddressSpace::Settled> AddressSpace::break_sharing(Caller& caller, Area& area, VirtualAddress page, Frame& shared,

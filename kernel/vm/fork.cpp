@@ -34,37 +34,22 @@ Result<void> AddressSpace::copy_area(AddressSpace& child, Caller& caller, const 
   copy->copy_attributes(area);
   child.areas_.insert(*copy);
   if (area.shared) return {};  // the pages stay in their backing: the child's faults find them there
-  struct Context {
-    arch::PageTable& parent;
-    arch::PageTable& child;
-    TranslationDrop& drop;
-    VirtualAddress kept;
-    u64 copied;
-    Errno error;
-  } context{table_, child.table_, caller.drop, kept.page(), 0, Errno{}};
-  table_.for_each(
-      area.start, area.end,
-      [](void* c, VirtualAddress page, const arch::Translation& found) {
-        auto& pass = *static_cast<Context*>(c);
-        if (pass.error != Errno{}) return;
-        if (page == pass.kept && page.value != 0) {
-          pass.error = copy_page(pass.child, page, found).error();
-          if (pass.error == Errno{}) ++pass.copied;
-          return;
-        }
-        arch::Rights rights = found.rights;
-        rights.write = false;
-        pass.error = pass.child.map(page, found.frame, rights).error();
-        if (pass.error != Errno{}) return;
-        memory::share_page(memory::frame_of(found.frame));
-        ++pass.copied;
-        if (!found.rights.write) return;
-        pass.parent.protect(page, rights);
-        pass.drop.include(page);
-      },
-      &context);
-  child.resident_ += context.copied;
-  return context.error;
+  arch::PageTable::Copied copied;
+  const bool keeps = kept.value != 0 && area.start <= kept.page() && kept.page() < area.end;
+  const VirtualAddress until = keeps ? kept.page() : area.end;
+  Result<void> outcome = table_.copy_for_reading(child.table_, area.start, until, copied);
+  arch::Translation found;
+  if (outcome.ok() && keeps && table_.lookup(until, found)) {
+    outcome = copy_page(child.table_, until, found);
+    if (outcome.ok()) ++copied.pages;
+  }
+  if (outcome.ok() && keeps) outcome = table_.copy_for_reading(child.table_, until + page_size, area.end, copied);
+  if (copied.first_lost < copied.end_lost) {
+    caller.drop.include(copied.first_lost);
+    caller.drop.include({copied.end_lost.value - page_size});
+  }
+  child.resident_ += copied.pages;
+  return outcome;
 }
 
 Result<void> AddressSpace::copy_into(AddressSpace& child, Caller& caller, VirtualAddress kept) {

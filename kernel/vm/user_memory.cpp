@@ -20,16 +20,16 @@ u64 within_page(VirtualAddress address, u64 size) {
 
 }  // namespace
 
-// A core that looks at an address space which it does not use joins its active set, so that no page goes away before it has
-// answered; it leaves with the first request that it forget something.
-void AddressSpace::join_active() {
-  const CoreId core = this_core().id();
-  if (!active_.contains(core, Order::relaxed)) active_.add(core, Order::seq_cst);
+Result<u8*> AddressSpace::resolve(Caller& caller, VirtualAddress address, Access access) {
+  if (access != Access::execute) {
+    if (u8* place = reach(address, access)) [[likely]]
+      return place;
+  }
+  return fault_in(caller, address, access);
 }
 
-Result<u8*> AddressSpace::resolve(Caller& caller, VirtualAddress address, Access access) {
+Result<u8*> AddressSpace::fault_in(Caller& caller, VirtualAddress address, Access access) {
   if (address.value >= user_end) return Errno::efault;
-  join_active();
   const VirtualAddress page = address.page();
   for (;;) {
     arch::Translation found;
@@ -47,7 +47,8 @@ Result<void> copy_in(AddressSpace& space, Caller& caller, void* to, VirtualAddre
   auto* bytes = static_cast<u8*>(to);
   while (size != 0) {
     const u64 now = within_page(from, size);
-    memcpy(bytes, TRY(space.resolve(caller, from, Access::read)), now);
+    const u8* place = space.reach(from, Access::read);
+    memcpy(bytes, place != nullptr ? place : TRY(space.resolve(caller, from, Access::read)), now);
     bytes += now;
     from = from + now;
     size -= now;
@@ -60,7 +61,8 @@ Result<void> copy_out(AddressSpace& space, Caller& caller, VirtualAddress to, co
   const auto* bytes = static_cast<const u8*>(from);
   while (size != 0) {
     const u64 now = within_page(to, size);
-    memcpy(TRY(space.resolve(caller, to, Access::write)), bytes, now);
+    u8* place = space.reach(to, Access::write);
+    memcpy(place != nullptr ? place : TRY(space.resolve(caller, to, Access::write)), bytes, now);
     bytes += now;
     to = to + now;
     size -= now;

@@ -27,6 +27,7 @@ class RamBacking final : public vm::Backing {
     }
   }
   Result<Frame*> page(u64 index) override { return file_->page(index); }
+  void pages_at_hand(u64 first, std::span<Frame*> frames) override { file_->pages_at_hand(first, frames); }
   [[nodiscard]] const char* name() const override { return path_; }
 
  private:
@@ -93,6 +94,15 @@ Result<Frame*> RamFile::page(u64 index) {
   if (!found.ok()) return Errno::enomem;
   memory::share_page(*found.value());
   return found.value();
+}
+
+void RamFile::pages_at_hand(u64 first, std::span<Frame*> frames) {
+  LockGuard guard{data_};
+  const u64 end = round_up(size_, page_size) / page_size;
+  for (u64 i = 0; i < frames.size(); ++i) {
+    frames[i] = first + i < end ? pages_.find(first + i) : nullptr;
+    if (frames[i] != nullptr) memory::share_page(*frames[i]);
+  }
 }
 
 Result<u64> RamFile::read(u64 offset, Transfer& transfer, u64 at, u64 size) {

@@ -27,6 +27,7 @@ class RamFile final : public RamNode {
   [[nodiscard]] u64 pages_now() override EXCLUDES(data_);
 
   // For mappings: the page with a reference for the caller. efault beyond the end; enomem.
+  void pages_at_hand(u64 first, std::span<Frame*> frames) EXCLUDES(data_);  // see vm::Backing
   Result<Frame*> page(u64 index) EXCLUDES(data_);
 
   static constexpr u64 max_size = PageIndex::max_pages * page_size;

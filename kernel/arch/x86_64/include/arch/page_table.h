@@ -56,10 +56,26 @@ class PageTable {
   bool protect(VirtualAddress page, Rights rights);
   // Safe without the lock. False when nothing is mapped.
   [[nodiscard]] bool lookup(VirtualAddress page, Translation& found) const;
+  // The kernel's pointer to what users reach at `address`, for reading or also for writing; null when they may not. Safe
+  // without the lock. How every system call reaches the program's memory, so it does nothing else.
+  [[nodiscard]] u8* reach(VirtualAddress address, bool write) const;
   // Calls visit(page, translation) for every mapped user page in [from, to), skipping empty tables quickly.
   // The visitor may change or remove the entry that it is given.
   using Visitor = void (*)(void* context, VirtualAddress page, const Translation& translation);
   void for_each(VirtualAddress from, VirtualAddress to, Visitor visit, void* context) const;
+  // Takes mapped pages of [from, to) out of the table, in order, as long as `take` agrees; answers where it stopped. Does not
+  // flush any TLB.
+  using Taker = bool (*)(void* context, VirtualAddress page, PhysicalAddress frame);
+  VirtualAddress take_out(VirtualAddress from, VirtualAddress to, Taker take, void* context);
+  // Maps in `child`, where nothing is mapped yet, what is mapped here in [from, to), with a reference to each page, for reading
+  // only on both sides. enomem: as far as `copied` says.
+  struct Copied {
+    u64 pages = 0;
+    VirtualAddress first_lost{}, end_lost{};  // where pages could be written until now
+  };
+  Result<void> copy_for_reading(PageTable& child, VirtualAddress from, VirtualAddress to, Copied& copied);
+  // Drops the reference of each mapped page. Nobody uses the table any more, though a core may have it loaded.
+  void release_pages();
   // Takes the table pages of the user half out of the tree, without looking at leaves, and gives them to
   // `release(context, frame)`. No core may have this table loaded.
   void destroy(void (*release)(void* context, PhysicalAddress table), void* context);
@@ -75,10 +91,10 @@ class PageTable {
 // is the kernel's own table's); `keep` says that the entries of that id in the TLB are still right.
 void load_page_table(const PageTable& table, u16 asid, bool keep);
 void load_kernel_page_table();  // no user half at all
-[[nodiscard]] u16 asid_count(); // how many address-space ids a core has; 1: none
+[[nodiscard]] u16 asid_count();  // how many address-space ids a core has; 1: none
 void flush_page(VirtualAddress page);  // in the loaded address space, this core only
-void flush_user_all();                 // the loaded address space, this core only
-void flush_asid(u16 asid);             // an id that is not loaded, this core only
+void flush_user_all();  // the loaded address space, this core only
+void flush_asid(u16 asid);  // an id that is not loaded, this core only
 
 // Maps a device's registers, uncached, not executable; never unmapped. Boot context or with the kernel-map lock inside.
 Result<volatile u8*> map_device(PhysicalAddress address, u64 size);
