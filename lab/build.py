@@ -35,6 +35,7 @@ class Project:
 KERNEL = Project("kernel", paths.KERNEL_SOURCE, paths.KERNEL_BUILD, ("corral.elf",))
 CHECKED_KERNEL = Project("kernel that checks itself", paths.KERNEL_SOURCE, paths.CHECKED_KERNEL_BUILD, ("corral.elf",),
                          ("-DCORRAL_UBSAN=ON",))
+TIDY = Project("list of sources for clang-tidy", paths.KERNEL_SOURCE, paths.TIDY_BUILD)
 USER = Project("programs", paths.USER_SOURCE, paths.USER_BUILD, ("initramfs",))
 HOST_TESTS = Project("host tests", paths.HOST_TESTS_SOURCE, paths.HOST_TESTS_BUILD)
 
@@ -50,25 +51,37 @@ def _exclusive(directory: Path) -> Iterator[None]:
 
 def build(project: Project, *, verbose: bool = False) -> None:
     """Configures the project when needed and builds it. A Problem when that fails."""
+    with _exclusive(project.build):
+        progress = Progress(f"Building the {project.title}")
+        with open(project.build / "corral-build.log", "wb") as log:
+            if not (project.build / "build.ninja").is_file():
+                _configure(project, progress, log, verbose)
+            worked = _step(
+                ["ninja", "-C", str(project.build), *project.targets], project, progress, log, verbose
+            )
+        progress.done(quiet=not worked)
+
+
+def configure(project: Project, *, verbose: bool = False) -> None:
+    """Writes the project's list of compilations anew, and compiles nothing."""
+    with _exclusive(project.build):
+        progress = Progress(f"Writing the {project.title}")
+        with open(project.build / "corral-build.log", "wb") as log:
+            _configure(project, progress, log, verbose)
+        progress.done(quiet=True)
+
+
+def _configure(project: Project, progress: Progress, log: object, verbose: bool) -> None:
     if not (project.source / "CMakeLists.txt").is_file():
         raise Problem(
             f"{paths.shown(project.source)}/CMakeLists.txt is missing",
             "this checkout is not complete: git status, then git checkout what is missing",
         )
-    with _exclusive(project.build):
-        progress = Progress(f"Building the {project.title}")
-        with open(project.build / "corral-build.log", "wb") as log:
-            if not (project.build / "build.ninja").is_file():
-                progress.step("configuring")
-                _step(
-                    ["cmake", "-G", "Ninja", "-S", str(project.source), "-B", str(project.build),
-                     *project.settings],
-                    project, progress, log, verbose,
-                )
-            worked = _step(
-                ["ninja", "-C", str(project.build), *project.targets], project, progress, log, verbose
-            )
-        progress.done(quiet=not worked)
+    progress.step("configuring")
+    _step(
+        ["cmake", "-G", "Ninja", "-S", str(project.source), "-B", str(project.build), *project.settings],
+        project, progress, log, verbose,
+    )
 
 
 def build_system(*, verbose: bool = False) -> None:

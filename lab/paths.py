@@ -12,6 +12,7 @@ KERNEL_BUILD = BUILD / "kernel"
 KERNEL_ELF = KERNEL_BUILD / "corral.elf"
 CHECKED_KERNEL_BUILD = BUILD / "kernel-ubsan"
 CHECKED_KERNEL_ELF = CHECKED_KERNEL_BUILD / "corral.elf"
+TIDY_BUILD = BUILD / "tidy"
 
 USER_SOURCE = ROOT / "user"
 USER_BUILD = BUILD / "user"

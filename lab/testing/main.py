@@ -8,12 +8,13 @@ from collections.abc import Callable
 from lab import build, packages, paths
 from lab.options import Parser, choose, positive
 from lab.problem import WRONG_USE, Problem
-from lab.testing import checked_kernel, host_tests, kernel_tests, model_tests, python_tests
+from lab.testing import checked_kernel, host_tests, kernel_tests, model_tests, python_tests, style_tests
 from lab.testing.selection import Selection
 from lab.testing.tally import Tally
 
 USES = {
     "lab": ("linux", "style"),
+    "style": ("build", "style"),
     "models": ("models",),
     "host": ("host-tests",),
     "kernel": ("build", "qemu"),
@@ -41,6 +42,7 @@ def _suites(verbose: bool, selection: Selection, tally: Tally) -> dict[str, Call
 
     return {
         "lab": lambda: python_tests.run("lab", paths.LAB_TESTS, selection, tally),
+        "style": lambda: style_tests.run(selection, tally, verbose=verbose),
         "models": lambda: model_tests.run(selection, tally),
         "host": lambda: host_tests.run(selection, tally, verbose=verbose),
         "kernel": kernel,

@@ -2,9 +2,12 @@
 
 import re
 import subprocess
+import tempfile
 import unittest
+from pathlib import Path
 
 from lab import paths
+from lab.testing import style_tests
 
 SUFFIXES = (".cpp", ".h", ".c")
 FORMAT = ["clang-format-19", "--dry-run", "-Werror", "--style=file"]
@@ -45,3 +48,34 @@ class Length(unittest.TestCase):
     def test_files_are_short(self) -> None:
         long = [name for name in sources() if len((paths.ROOT / name).read_bytes().splitlines()) > MOST_LINES]
         self.assertEqual(long, [], f"\nMore than {MOST_LINES} lines: split the file by its ideas.")
+
+
+class Tidy(unittest.TestCase):
+    def test_findings_are_read(self) -> None:
+        told = f"{paths.ROOT}/lib/a.h:3:7: error: invalid case style [x]\n  3 | int A;\n      ^\n/b.h:1:1: note: declared here\n"
+        self.assertEqual(style_tests.findings(told), ["lib/a.h:3:7: invalid case style [x]"])
+
+    def test_a_file_is_looked_at_again_after_any_change(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            root = Path(name)
+            (root / "room").mkdir()
+            file, near, far = root / "room/a.cpp", root / "room/near.h", root / "far.h"
+            file.write_text('#include "near.h"\n', encoding="utf-8")
+            near.write_text('#include <vector>\n#include "far.h"\n', encoding="utf-8")
+            far.write_text("int far;\n", encoding="utf-8")
+            self.assertEqual(style_tests.closure(file, (root,)), sorted([file, near, far]))
+            command = f"cc -I{root} -c a.cpp"
+            marks = [style_tests.mark(command, file, b"1"), style_tests.mark(command, file, b"2"),
+                     style_tests.mark(command + " -O2", file, b"1")]
+            self.assertEqual(style_tests.mark(command, file, b"1"), marks[0])
+            far.write_text("int farther;\n", encoding="utf-8")
+            style_tests.forget()
+            marks.append(style_tests.mark(command, file, b"1"))
+            self.assertEqual(len(set(marks)), 4)
+
+    def test_exceptions_name_the_check_and_the_reason(self) -> None:
+        for name in sources():
+            for line in (paths.ROOT / name).read_text(encoding="utf-8").splitlines():
+                if "NOLINT" in line and "NOLINTEND" not in line:
+                    with self.subTest(file=name, line=line.strip()):
+                        self.assertRegex(line, r"// NOLINT\w*\([\w.,-]+\): \S")

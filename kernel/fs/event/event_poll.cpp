@@ -27,8 +27,6 @@ EventWatch::~EventWatch() {
   watch_count.fetch_sub(1, Order::relaxed);
 }
 
-EventPoll::~EventPoll() = default;
-
 EventWatch* EventPoll::find(const OpenFile& file, int descriptor) {
   EventWatch* found = watches_.first_where(
       [&](const EventWatch& watch) { return &watch.file_ != &file ? &watch.file_ > &file : watch.descriptor_ >= descriptor; });
@@ -189,30 +187,28 @@ void forget_watches(OpenFile& file) {
   }
 }
 
-// NOLINTNEXTLINE(misc-no-recursion): as deep as polls may be nested
+// NOLINTNEXTLINE(misc-no-recursion): at most max_chain deep
 u32 EventPoll::chain_below(const EventPoll& sought, bool& found, u64 walk) {
   if (this == &sought) found = true;
   if (walk_ == walk) return chain_;
   walk_ = walk;
   u32 longest = 0;
-  // NOLINTNEXTLINE(misc-no-recursion): as deep as polls may be nested
-  nested_.for_each([&](EventWatch& watch) {
-    const u32 length = watch.nested_->chain_below(sought, found, walk);
+  for (EventWatch* watch = nested_.front(); watch != nullptr; watch = nested_.next(*watch)) {
+    const u32 length = watch->nested_->chain_below(sought, found, walk);
     if (length > longest) longest = length;
-  });
+  }
   return chain_ = longest + 1;
 }
 
-// NOLINTNEXTLINE(misc-no-recursion): as deep as polls may be nested
+// NOLINTNEXTLINE(misc-no-recursion): at most max_chain deep
 u32 EventPoll::chain_above(u64 walk) {
   if (walk_ == walk) return chain_;
   walk_ = walk;
   u32 longest = 0;
-  // NOLINTNEXTLINE(misc-no-recursion): as deep as polls may be nested
-  watchers_.for_each([&](EventWatch& watch) {
-    const u32 length = watch.owner_->chain_above(walk);
+  for (EventWatch* watch = watchers_.front(); watch != nullptr; watch = watchers_.next(*watch)) {
+    const u32 length = watch->owner_->chain_above(walk);
     if (length > longest) longest = length;
-  });
+  }
   return chain_ = longest + 1;
 }
 

@@ -25,7 +25,6 @@ class EventPoll final : public RefCounted<EventPoll> {
   static constexpr u32 max_chain = 5;  // instances that watch one another in a row, as Linux
 
   EventPoll();
-  ~EventPoll();
 
   // `nested`: the instance behind `file`, when it is one. eexist, enomem, eloop, enospc.
   Result<void> add(OpenFile& file, int descriptor, const Event& event, EventPoll* nested) EXCLUDES(lock_);
