@@ -213,7 +213,7 @@ void initialise_processor(Core& core, CoreArea& area, VirtualAddress kernel_stac
   use_area(area);
   install_traps();
   set_control_registers();
-  if (found.rdtscp) write_msr(msr_tsc_aux, area.id);  // programs ask RDTSCP on which core they are
+  if (features().rdtscp) write_msr(msr_tsc_aux, area.id);  // programs ask RDTSCP on which core they are
 }
 
 bool hardware_random(u64& value) {
