@@ -76,6 +76,9 @@ Result<u64> Inode::append(Transfer&, u64, u64, u64&) {
 Result<void> Inode::resize(u64) {
   return is_directory() ? Errno::eisdir : Errno::einval;
 }
+Result<void> Inode::sync(u64&) {
+  return {};
+}
 Result<Ref<vm::Backing>> Inode::backing() {
   return Errno::enodev;
 }

@@ -1,8 +1,10 @@
 // Inode: a file by itself, whatever its names: directory, regular file, symbolic link, device node, pipe, or a
 // generated file of /proc. FileSystem: what it belongs to.
 //
-// All answers are those of a step: nothing here keeps anything on a stack across a wait. Unless it says so a function
-// never answers blocked, takes locks only inside (rank directory and above), and may be called from any thread.
+// All answers are those of a step: nothing here keeps anything on a stack across a wait. Of a file system that is not in
+// memory lookup, list, read_link, follow, read, write, append, backing and open can answer blocked, the thread whose step it is
+// being enlisted: they are simply called again. So can, where FileSystem::answers_later(), what changes files. The others
+// never do. Locks are taken only inside (rank directory and above); any thread may call.
 // A file that cannot do something answers the error that Linux gives for it.
 #pragma once
 
@@ -32,6 +34,10 @@ class FileSystem : public RefCounted<FileSystem> {
   [[nodiscard]] virtual const char* type() const = 0;  // as mount -t has it
   [[nodiscard]] virtual Ref<Inode> root() = 0;
   [[nodiscard]] virtual FileSystemStatistics statistics() = 0;
+  // Before statistics(): makes it recent. Can answer blocked.
+  virtual Result<void> refresh_statistics() { return {}; }
+  // Changes of its files (create, unlink, rename, change …) can answer blocked: see fs/step_memory.h.
+  [[nodiscard]] virtual bool answers_later() const { return false; }
   // Unmounted: lets go of what would keep itself alive.
   virtual void dismantle() {}
   [[nodiscard]] u64 device() const { return device_; }  // st_dev; unique
@@ -53,9 +59,9 @@ class Listing {
 // What a directory is asked to make.
 struct Creation {
   FileType type = FileType::regular;
-  u32 permissions = 0;          // low 12 bits, umask applied
-  DeviceNumber special{};       // character and block devices
-  std::string_view target = {}; // symbolic links
+  u32 permissions = 0;  // low 12 bits, umask applied
+  DeviceNumber special{};  // character and block devices
+  std::string_view target = {};  // symbolic links
 };
 
 // A name being opened, in the thread that opens it.
@@ -84,11 +90,11 @@ class Inode : public RefCounted<Inode> {
   virtual std::string_view label(std::span<char> to);
 
   // ---- directories; enotdir for others ----
-  virtual Result<Ref<Inode>> lookup(std::string_view name);                                // enoent
-  virtual Result<Ref<Inode>> create(std::string_view name, const Creation& creation);      // eexist, enospc, enomem, eperm
-  virtual Result<void> link(std::string_view name, Inode& file);                           // eexist, emlink, exdev
-  virtual Result<void> unlink(std::string_view name);                                      // eisdir, enoent
-  virtual Result<void> remove_directory(std::string_view name);                            // enotempty, enoent
+  virtual Result<Ref<Inode>> lookup(std::string_view name);  // enoent
+  virtual Result<Ref<Inode>> create(std::string_view name, const Creation& creation);  // eexist, enospc, enomem, eperm
+  virtual Result<void> link(std::string_view name, Inode& file);  // eexist, emlink, exdev
+  virtual Result<void> unlink(std::string_view name);  // eisdir, enoent
+  virtual Result<void> remove_directory(std::string_view name);  // enotempty, enoent
   // Moves `name` of this directory to `new_name` of `target`. `flags`: RENAME_NOREPLACE 1, RENAME_EXCHANGE 2.
   virtual Result<void> rename(std::string_view name, Inode& target, std::string_view new_name, u32 flags);
   // Gives names from `position` on (0: the beginning, "." first).
@@ -106,8 +112,11 @@ class Inode : public RefCounted<Inode> {
   virtual Result<u64> write(u64 offset, Transfer& transfer, u64 at, u64 size);  // enospc, efbig
   // Writes at the end, whatever the end is by then.
   virtual Result<u64> append(Transfer& transfer, u64 at, u64 size, u64& end);
-  virtual Result<void> resize(u64 size);           // einval, efbig
-  virtual Result<Ref<vm::Backing>> backing();      // enodev; enomem
+  virtual Result<void> resize(u64 size);  // einval, efbig
+  // Brings what has been written to where the file is kept. `progress` is 0 at first and kept by the caller. Can answer
+  // blocked. eio, enospc: something could not be written.
+  virtual Result<void> sync(u64& progress);
+  virtual Result<Ref<vm::Backing>> backing();  // enodev; enomem
   Result<u64> read_kernel(u64 offset, std::span<u8> to);
 
   // Opens it. Can answer blocked (the two ends of a fifo wait for one another).

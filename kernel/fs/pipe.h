@@ -81,14 +81,24 @@ class PipeEnd final : public OpenFile {
 };
 
 // A pipe with a name.
-class RamFifo final : public RamNode {
+// What makes a file a fifo, whatever file system it is in: the pipe that all who open it share.
+class Fifo {
  public:
-  RamFifo(RamFileSystem& file_system, u32 permissions) : RamNode{file_system, FileType::fifo, permissions} {}
-  Result<Ref<OpenFile>> open(const OpenRequest& request) override;
+  // `inode`: the file that this is part of. As Inode::open; blocked, enxio.
+  Result<Ref<OpenFile>> open(Inode& inode, const OpenRequest& request);
 
  private:
   SpinLock lock_{Rank::file, "fifo"};
   Ref<Pipe> pipe_ GUARDED_BY(lock_);
+};
+
+class RamFifo final : public RamNode {
+ public:
+  RamFifo(RamFileSystem& file_system, u32 permissions) : RamNode{file_system, FileType::fifo, permissions} {}
+  Result<Ref<OpenFile>> open(const OpenRequest& request) override { return fifo_.open(*this, request); }
+
+ private:
+  Fifo fifo_;
 };
 
 // A pipe without a name: both ends, for pipe2. enomem.

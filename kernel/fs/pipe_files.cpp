@@ -77,7 +77,7 @@ void abandon_fifo_open(Thread& thread) {
   end->drop();
 }
 
-Result<Ref<OpenFile>> RamFifo::open(const OpenRequest& request) {
+Result<Ref<OpenFile>> Fifo::open(Inode& inode, const OpenRequest& request) {
   Thread& thread = request.thread;
   Ref<PipeEnd> end;
   if (thread.step.phase == fifo_phase) {  // it has waited
@@ -99,7 +99,7 @@ Result<Ref<OpenFile>> RamFifo::open(const OpenRequest& request) {
   const bool waits = (request.flags & o_nonblock) == 0;
   const Pipe::Side other = pipe->other_side(mode == o_rdonly);
   if (mode == o_wronly && !waits && !other.open) return Errno::enxio;
-  end = Ref<PipeEnd>::adopt(TRY(memory::make<PipeEnd>(Ref<Inode>::share(*this), pipe, request.flags)));
+  end = Ref<PipeEnd>::adopt(TRY(memory::make<PipeEnd>(Ref<Inode>::share(inode), pipe, request.flags)));
   if (mode == o_rdwr || !waits || other.open) return Ref<OpenFile>{end};
   const Errno outcome = pipe->wait_for_other_side(thread, mode == o_rdonly, other.opened);
   if (outcome == Errno{}) return Ref<OpenFile>{end};

@@ -29,6 +29,7 @@ Result<u64> in_pieces(Thread& thread, Transfer& transfer, vm::Access access, Mov
     }
     if (moved.value() == 0) break;
     transfer.advance(moved.value());
+    if (transfer.from_kernel()) break;  // what has been moved is the answer: its caller would not come again for the rest
   }
   return transfer.done();
 }

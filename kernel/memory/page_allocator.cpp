@@ -45,6 +45,7 @@ constinit Pages pages;
 constinit MemoryMap usable;  // boot context: what is left to hand out
 constinit PageList lists[max_cores];
 constinit FailurePlan failure_plan;
+constinit Reclaimer reclaimer = nullptr;  // boot
 
 PageList& own_list() {
   return lists[arch::core_index()];
@@ -152,6 +153,11 @@ Result<Frame*> allocate_page(Zero zero) {
   Frame* frame = list.pop();
   if (frame == nullptr) [[unlikely]] {
     frame = refill(list) ? list.pop() : list.take_zeroed();
+    // What is reclaimed lies on this core's list, or has gone to the buddy allocator already.
+    if (frame == nullptr && reclaimer != nullptr && reclaimer(PageList::batch) != 0) {
+      frame = list.pop();
+      if (frame == nullptr && refill(list)) frame = list.pop();
+    }
     if (frame == nullptr) return Errno::enomem;
   }
   frame->references.store(1, Order::relaxed);
@@ -187,6 +193,10 @@ void release_page(Frame& frame) {
   list.push(frame);
   if (list.size() >= PageList::limit) [[unlikely]]
     give_back(list, PageList::batch);
+}
+
+void set_reclaimer(Reclaimer function) {
+  reclaimer = function;
 }
 
 Result<Frame*> allocate_block(u32 order) {

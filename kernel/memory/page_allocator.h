@@ -32,6 +32,10 @@ void release_block(Frame& first, u32 order);
 // Gives pages away that initialise_pages was told to reserve (an initramfs that was unpacked, say): the whole pages
 // inside the range, as far as they are memory. Once for each page.
 void release_reserved(PhysicalAddress base, u64 size);
+// Somebody who keeps pages that can be had again: asked when none is left. Gives back pages, answers how many; takes
+// locks by try_lock alone and touches no heap object, for who asks may hold any lock. Boot context, once.
+using Reclaimer = u64 (*)(u64 wanted);
+void set_reclaimer(Reclaimer reclaimer);
 // Drops one reference; frees the page with the last one. Any context.
 void release_page(Frame& frame);
 inline void share_page(Frame& frame) {

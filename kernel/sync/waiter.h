@@ -16,6 +16,7 @@
 #include "lib/atomic.h"
 #include "lib/errno.h"
 #include "lib/intrusive_list.h"
+#include "lib/ref.h"
 #include "lib/types.h"
 #include "sync/spin_lock.h"
 #include "sync/wait_place.h"
@@ -26,10 +27,18 @@ class WaitQueue;
 
 enum class WakeReason : u8 { none, woken, timed_out, interrupted };
 
+// What a step keeps between its runs that does not fit into words; let go of when the step ends.
+class StepKept : public RefCounted<StepKept> {
+ public:
+  virtual ~StepKept() = default;
+  virtual void begin_run() = 0;  // the step is about to be run (again)
+};
+
 // What a step remembers between its runs. Zeroed when a new system call or fault begins.
 struct StepState {
   u32 phase = 0;
   u64 word[6] = {};
+  Ref<StepKept> kept;
 };
 
 class Waiter {

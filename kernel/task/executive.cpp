@@ -100,11 +100,13 @@ bool Executive::run_step(Step step) {
   }
   if (memory::canaries_used()) [[unlikely]]
     arch::fill_free_stack(canary_stack, memory::canary_word);
+  if (thread.step.kept) thread.step.kept->begin_run();
   const Errno result = step(thread);
   if (result == Errno::blocked) {
     block_current();
     return false;
   }
+  if (thread.step.kept) thread.step.kept = {};
   thread.current_step = nullptr;
   return true;
 }

@@ -143,7 +143,15 @@ class AddressSpace final : public RefCounted<AddressSpace> {
  private:
   // What a fault needs before it can be settled under the lock; made outside it.
   struct Supply;
-  enum class Settled : u8 { done, wants_zeroed_page, wants_page, wants_backing_page, wait_for_cores, wait_for_change };
+  enum class Settled : u8 {
+    done,
+    wants_zeroed_page,
+    wants_page,
+    wants_backing_page,
+    wants_write_notice,
+    wait_for_cores,
+    wait_for_change
+  };
 
   explicit AddressSpace(Ref<TableHolder> tables);
 
@@ -159,6 +167,8 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   Result<Settled> map_missing(Area& area, VirtualAddress page, Access access, Supply& supply) REQUIRES(lock_);
   Result<Settled> break_sharing(Caller& caller, Area& area, VirtualAddress page, Frame& shared, Supply& supply) REQUIRES(lock_);
   Settled wait_for_change(Caller& caller) REQUIRES(lock_);
+  // The page is to become writable in a shared mapping whose backing has not been told yet.
+  [[nodiscard]] static bool must_tell(const Area& area, u64 index, Access access, Supply& supply);
   [[nodiscard]] bool being_broken(VirtualAddress page) REQUIRES(lock_);
   static void finish_break(TranslationDrop& drop);
   void populate(Caller& caller, VirtualAddress start, VirtualAddress end, Access access);

@@ -10,8 +10,9 @@
 #include "lib/types.h"
 
 namespace corral {
+class Waiter;
 struct Frame;
-}
+}  // namespace corral
 
 namespace corral::vm {
 
@@ -25,14 +26,26 @@ struct Protection {
 class Backing : public RefCounted<Backing> {
  public:
   virtual ~Backing() = default;
-  // The page with this index, with a reference for the caller; filled, zero beyond the end. Must not wait. Beyond the last
-  // page: efault (the program gets SIGBUS). enomem. Called with no lock held.
+  // The page with this index, with a reference for the caller; filled, zero beyond the end. Does not wait: eagain when the
+  // page would have to be fetched first. Beyond the last page: efault (the program gets SIGBUS). enomem. No lock held.
   virtual Result<Frame*> page(u64 index) = 0;
   // Puts those pages from `first` on that are in memory already into `frames`, each with a reference, and null for the
   // others. For mapping neighbours of a page that was touched; none is a good answer. Called with no lock held.
   virtual void pages_at_hand([[maybe_unused]] u64 first, std::span<Frame*> frames) {
     for (Frame*& frame : frames) frame = nullptr;
   }
+  // As page(), but the page may be fetched: blocked (then `waiter` is enlisted); eio: it cannot be read.
+  virtual Result<Frame*> page_or_wait(u64 index, Waiter& waiter) {
+    (void)waiter;
+    return page(index);
+  }
+
+  // ---- shared mappings whose writes must reach the file --------------------------------------------------------------
+  // True: prepare_write() is called before a page becomes writable in a shared mapping.
+  [[nodiscard]] virtual bool notices_writes() const { return false; }
+  // The page with this index, to which the caller has a reference or a mapping, is about to be written. No lock held.
+  // blocked; enospc, eio: it cannot be kept.
+  virtual Result<void> prepare_write(u64 index, Waiter& waiter);
   // What a person sees in /proc/[pid]/maps.
   [[nodiscard]] virtual const char* name() const { return ""; }
 };

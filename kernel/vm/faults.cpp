@@ -24,6 +24,7 @@ struct AddressSpace::Supply {
   u32 neighbours = 0;
   Frame* neighbour[most_neighbours];
   u32 neighbours_wanted = 0;
+  bool told = false;        // the backing knows that page `index` is about to be written
   bool only_missing = false;
   CoreSet targets;          // who must drop a translation
 
@@ -59,12 +60,29 @@ struct AddressSpace::Supply {
   [[nodiscard]] Frame& take_page() { return *std::exchange(page, nullptr); }
   [[nodiscard]] Frame& take_cached() { return *std::exchange(cached, nullptr); }
 
-  // Makes what the last look at the fault asked for. enomem; eio: beyond the end of the backing.
-  Result<void> provide(Settled wanted) {
+  // Says which page of which backing is wanted; what was known of another one is forgotten.
+  void aim_at(const Area& area, u64 wanted_index) {
+    outdated = std::exchange(backing, area.backing);
+    index = wanted_index;
+    told = false;
+    release_cached();
+  }
+  [[nodiscard]] bool aims_at(const Area& area, u64 wanted_index) const {
+    return backing.get() == area.backing.get() && index == wanted_index;
+  }
+
+  // Makes what the last look at the fault asked for. enomem; eio: beyond the end of the backing, or it cannot be read.
+  Result<void> provide(Settled wanted, Waiter& waiter) {
     outdated = {};
+    if (wanted == Settled::wants_write_notice) {
+      if (only_missing) return Errno::eagain;  // the caller cannot wait
+      TRY(backing->prepare_write(index, waiter));
+      told = true;
+      return {};
+    }
     if (wanted == Settled::wants_backing_page) {
       release_cached();
-      Result<Frame*> found = backing->page(index);
+      Result<Frame*> found = only_missing ? backing->page(index) : backing->page_or_wait(index, waiter);
       if (!found.ok()) return found.error() == Errno::efault ? Errno::eio : found.error();
       cached = found.value();
       if (neighbours_wanted > 1) {
@@ -127,7 +145,8 @@ Result<void> AddressSpace::settle_fault(Caller& caller, VirtualAddress page, Acc
       case Settled::wait_for_cores: caller.drop.begin(supply.targets); return Errno::blocked;
       case Settled::wants_zeroed_page:
       case Settled::wants_page:
-      case Settled::wants_backing_page: TRY(supply.provide(outcome));
+      case Settled::wants_backing_page:
+      case Settled::wants_write_notice: TRY(supply.provide(outcome, caller.waiter));
     }
   }
 }
@@ -155,8 +174,10 @@ Result<AddressSpace::Settled> AddressSpace::try_to_settle(Caller& caller, Virtua
     return break_sharing(caller, *area, page, memory::frame_of(found.frame), supply);
   }
   // The area has rights that the page was not given when it was mapped.
+  if (must_tell(*area, area->page_index(page), access, supply)) return Settled::wants_write_notice;
   arch::Rights rights = rights_of(*area);
-  if (!area->shared) rights.write = found.rights.write;
+  const bool noticed = area->shared && area->backing && area->backing->notices_writes();
+  if (!area->shared || (noticed && access != Access::write)) rights.write = found.rights.write;
   table_.protect(page, rights);
   CoreTranslation::here().refresh(*this, page);
   return Settled::done;
@@ -170,15 +191,16 @@ Result<AddressSpace::Settled> AddressSpace::map_missing(Area& area, VirtualAddre
     frame = supply.page;
   } else {
     const u64 index = area.page_index(page);
-    if (supply.cached == nullptr || supply.backing.get() != area.backing.get() || supply.index != index) {
-      supply.outdated = std::exchange(supply.backing, area.backing);
-      supply.index = index;
+    if (supply.cached == nullptr || !supply.aims_at(area, index)) {
+      supply.aim_at(area, index);
       supply.neighbours_wanted = 0;
       if (access != Access::write && !supply.only_missing) supply.choose_neighbours(area, page);
       return Settled::wants_backing_page;
     }
+    if (must_tell(area, index, access, supply)) return Settled::wants_write_notice;
     if (area.shared || access != Access::write) {
       if (!area.shared) rights.write = false;  // a write makes a copy
+      if (access != Access::write && area.backing->notices_writes()) rights.write = false;  // a write is told first
       frame = supply.cached;
     } else {
       if (supply.page == nullptr) return Settled::wants_page;
@@ -247,6 +269,12 @@ Result<AddressSpace::Settled> AddressSpace::break_sharing(Caller& caller, Area& 
   breaks_.push_back(drop);
   retain();
   return Settled::wait_for_cores;
+}
+
+bool AddressSpace::must_tell(const Area& area, u64 index, Access access, Supply& supply) {
+  if (!area.shared || access != Access::write || !area.backing || !area.backing->notices_writes()) return false;
+  if (!supply.aims_at(area, index)) supply.aim_at(area, index);
+  return !supply.told;
 }
 
 AddressSpace::Settled AddressSpace::wait_for_change(Caller& caller) {

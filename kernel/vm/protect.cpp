@@ -1,8 +1,8 @@
 // Changing the rights of areas: mprotect. See address_space.h.
 //
 // Rights that are taken away are taken from the page table at once and then dropped on every core. Rights that are
-// given reach the page table at once too, except the right to write private pages: a fault decides whether the page must
-// be copied first.
+// given reach the page table at once too, except the right to write private pages (a fault decides whether the page must
+// be copied first) and pages whose backing must be told of writes.
 #include "vm/address_space.h"
 
 namespace corral::vm {
@@ -18,7 +18,8 @@ Result<void> AddressSpace::change_protection(Caller& caller, VirtualAddress star
     auto& context = *static_cast<Context*>(c);
     const arch::Rights& had = found.rights;
     arch::Rights has = rights_of(context.area);
-    if (!context.area.shared) has.write = has.write && had.write;
+    const bool told_first = context.area.backing && context.area.backing->notices_writes();
+    if (!context.area.shared || told_first) has.write = has.write && had.write;
     if (has == had) return;
     context.table.protect(page, has);
     if ((had.write && !has.write) || (had.execute && !has.execute) || (had.user && !has.user)) context.drop.include(page);

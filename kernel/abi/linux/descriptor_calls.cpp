@@ -3,6 +3,7 @@
 #include "abi/linux/file_handlers.h"
 #include "abi/linux/lock_calls.h"
 #include "fs/anonymous.h"
+#include "fs/cache/write_back.h"
 #include "fs/inode.h"
 #include "fs/pipe.h"
 
@@ -182,20 +183,20 @@ Result<i64> sys_fallocate(Call& call) {
   return 0;
 }
 
-// Everything is in memory: there is nothing to bring anywhere.
 Result<i64> sys_fsync(Call& call) {
   Ref<OpenFile> file = TRY(file_at(call, 0));
   const fs::FileType type = file->inode().type();
-  return type == fs::FileType::fifo || type == fs::FileType::character ? Result<i64>{Errno::einval} : i64{0};
+  if (type == fs::FileType::fifo || type == fs::FileType::character) return Errno::einval;
+  return success(file->inode().sync(call.thread.step.word[0]));
 }
 
 Result<i64> sys_syncfs(Call& call) {
-  (void)TRY(file_at(call, 0));
-  return 0;
+  Ref<OpenFile> file = TRY(file_at(call, 0));
+  return success(fs::write_back::flush_all(call.thread.step.word[0], call.thread, &file->inode().file_system()));
 }
 
-Result<i64> sys_sync(Call&) {
-  return 0;
+Result<i64> sys_sync(Call& call) {
+  return success(fs::write_back::flush_all(call.thread.step.word[0], call.thread));
 }
 
 Result<i64> sys_fadvise64(Call& call) {

@@ -1,6 +1,7 @@
 // See file_handlers.h.
 #include "abi/linux/file_handlers.h"
 
+#include "fs/step_memory.h"
 #include "memory/page_allocator.h"
 
 namespace corral::abi {
@@ -30,8 +31,11 @@ Result<void> NamedFile::look(Call& call, int directory, VirtualAddress path_at, 
     return {};
   }
   if (path.text().empty()) return Errno::enoent;
+  fs::StepMemory* memory = fs::StepMemory::find(call.thread);
+  if (memory != nullptr && memory->recall(walk)) return {};
   start = TRY(resources_of(call).start_at(call.thread, directory, path.text()));
-  return walk.run(start, path.text(), follow);
+  TRY(walk.run(start, path.text(), follow));
+  return fs::StepMemory::keep(call.thread, walk);
 }
 
 Result<Ref<fs::Inode>> NamedFile::existing(Call& call, int directory, VirtualAddress path_at, fs::Follow follow, u32 flags) {

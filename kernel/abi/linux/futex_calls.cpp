@@ -40,7 +40,7 @@ Result<i64> wait(Call& call, futex::Word word, u32 bits, Instant deadline) {
   Result<i64> result = futex::wait(call.thread, word, static_cast<u32>(call.argument[2]), bits, deadline);
   call.thread.step.word[5] = kept;
   if (result || result.error() != Errno::restart || deadline == never) return result;
-  call.thread.step = {.phase = 0, .word = {0, 0, 0, 0, 0, kept}};
+  call.thread.step = {.phase = 0, .word = {0, 0, 0, 0, 0, kept}, .kept = {}};
   return Errno::restart_from_step;
 }
 

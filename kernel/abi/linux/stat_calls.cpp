@@ -132,6 +132,7 @@ struct StatFs {
 static_assert(sizeof(StatFs) == 120);
 
 Result<i64> tell_file_system(Call& call, VirtualAddress to, Inode& file) {
+  TRY(file.file_system().refresh_statistics());
   const fs::FileSystemStatistics statistics = file.file_system().statistics();
   StatFs answer{};
   answer.type = static_cast<i64>(statistics.magic);

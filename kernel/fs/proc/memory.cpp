@@ -1,4 +1,6 @@
 // /proc/meminfo, vmstat, swaps and heap.
+#include "fs/cache/reclaim.h"
+#include "fs/cache/write_back.h"
 #include "fs/mounts.h"
 #include "fs/proc/proc.h"
 #include "memory/heap.h"
@@ -13,6 +15,7 @@ u64 file_pages() {
   u64 pages = 0;
   mounts::for_each(
       [](void* context, const Mount& mount) {
+        if (mount.file_system->answers_later()) return;  // not in memory
         const FileSystemStatistics s = mount.file_system->statistics();
         *static_cast<u64*>(context) += s.blocks - s.blocks_free;
       },
@@ -26,11 +29,12 @@ Result<void> meminfo(TextBuffer& to, const Subject&) {
   const memory::PageStatistics pages = memory::page_statistics();
   const memory::HeapStatistics heap = memory::heap_statistics();
   const u64 free = pages.free_global + pages.free_local;
-  const u64 files = file_pages();
+  const u64 cached = reclaim::cached_pages();
+  const u64 files = file_pages() + cached;
   const auto line = [&](const char* name, u64 count) { to.print("{-15} {8} kB\n", name, count * (page_size / 1024)); };
   line("MemTotal:", pages.total);
   line("MemFree:", free);
-  line("MemAvailable:", free);
+  line("MemAvailable:", free + cached);
   line("Buffers:", 0);
   line("Cached:", files);
   line("SwapCached:", 0);
@@ -38,7 +42,7 @@ Result<void> meminfo(TextBuffer& to, const Subject&) {
   line("Inactive:", 0);
   line("SwapTotal:", 0);
   line("SwapFree:", 0);
-  line("Dirty:", 0);
+  line("Dirty:", write_back::dirty_pages());
   line("Shmem:", files);
   line("Slab:", heap.slab_pages + heap.block_pages);
   line("SReclaimable:", 0);

@@ -181,7 +181,7 @@ Result<u64> RamFile::write(u64 offset, Transfer& transfer, u64 at, u64 size) {
 }
 
 Result<u64> RamFile::append(Transfer& transfer, u64 at, u64 size, u64& end) {
-  // Writers of one open file exclude one another by its position; others may come in between, as between two writes.
+  LockGuard guard{end_};
   const u64 start = size_now();
   const Result<u64> done = write(start, transfer, at, size);
   if (!done.ok()) {

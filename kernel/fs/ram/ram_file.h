@@ -36,6 +36,7 @@ class RamFile final : public RamNode {
   // The page, made (from the origin or zero) if there is none.
   Result<Frame*> obtain(u64 index) REQUIRES(data_);
 
+  SpinLock end_{Rank::file_end, "end of file"};  // appending, so that two writers do not find the same end
   SpinLock data_{Rank::page_cache, "file data"};
   PageIndex pages_ GUARDED_BY(data_);
   // Pages below this came with the archive: copies of them (programs are mapped from such) do not count against the file

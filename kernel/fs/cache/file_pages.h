@@ -1,0 +1,143 @@
+// The pages of one file that are in memory: the page cache, as far as this file is concerned.
+//
+// A page that is not there is asked for, the thread enlists on it, and its core goes on with other threads; when the bytes
+// have come (in an interrupt), all who wait are woken and run their steps again. Written pages are dirty; they are brought
+// away after a while (write_back.h), by flush(), and when too many are dirty. Clean pages that nobody uses are given up when
+// memory is short (reclaim.h). Mappings see the same pages as read and write.
+//
+// A file system derives from Store. Where a file's bytes are is its business; it may wait for that only in find() and reserve().
+// lock_ (rank page_cache) protects the index and all page states; no bytes are copied and no Store function is called with it.
+// Context: the calling thread's step, unless a function says otherwise.
+#pragma once
+
+#include "fs/cache/cached_page.h"
+
+namespace corral::fs {
+
+class Transfer;
+
+class FilePages {
+ public:
+  class Store {
+   public:
+    // Where page `index` is, and how many of the `count` pages from there on are in a row with it (at least 1). They are read as one
+    // run. `waiter` null: eagain instead of blocked. eio.
+    struct Extent {
+      u64 place;  // 0: nowhere, it is a hole
+      u64 count;
+    };
+    virtual Result<Extent> find(u64 index, u64 count, Waiter* waiter) = 0;
+    // Makes room for a page that is about to be written, beyond the end or in a hole as well. Answers its place, not 0. blocked or eagain
+    // as find(); enospc, eio.
+    virtual Result<u64> reserve(u64 index, Waiter* waiter) = 0;
+    // An empty run; null: no memory. Any context.
+    virtual PageRun* make_run() = 0;
+    // Moves the run's pages; calls run.finished() when that is done, which may be at once. Any context, no lock held.
+    virtual void start(PageRun& run) = 0;
+
+   protected:
+    ~Store() = default;
+  };
+
+  // `inode` is the file that this is part of.
+  FilePages(Inode& inode, Store& store) : inode_{inode}, store_{store} {}
+  FilePages(const FilePages&) = delete;
+  FilePages& operator=(const FilePages&) = delete;
+  ~FilePages();  // nothing is under way or dirty: both keep the inode
+
+  [[nodiscard]] u64 size() EXCLUDES(lock_);
+  void set_size(u64 size) EXCLUDES(lock_);  // as the file system knows it, when it is first seen; drops nothing
+  [[nodiscard]] u64 pages_in_memory() EXCLUDES(lock_);
+
+  // As Inode::read and write: at most `size` bytes; fewer than asked when the rest would have to be waited for.
+  Result<u64> read(u64 offset, Transfer& transfer, u64 at, u64 size, Waiter* waiter) EXCLUDES(lock_);
+  Result<u64> write(u64 offset, Transfer& transfer, u64 at, u64 size, Waiter* waiter) EXCLUDES(lock_, end_);
+  // Writes at the end, wherever that is by then; answers how many bytes, and the new end.
+  Result<u64> append(Transfer& transfer, u64 at, u64 size, u64& end, Waiter* waiter) EXCLUDES(lock_, end_);
+  // The page with a reference for the caller. `waiter` null: eagain instead of blocked. efault: beyond the end; eio, enomem.
+  Result<Frame*> page(u64 index, Waiter* waiter) EXCLUDES(lock_);
+  // As vm::Backing::pages_at_hand.
+  void pages_at_hand(u64 first, std::span<Frame*> frames) EXCLUDES(lock_);
+  // A page that the caller has mapped, or has a reference to, is about to be written through a mapping. blocked, enospc.
+  Result<void> prepare_write(u64 index, Waiter& waiter) EXCLUDES(lock_);
+  // The file has `size` bytes from now on. Pages behind it are forgotten, after those that are under way have arrived: blocked.
+  Result<void> truncate(u64 size, Waiter& waiter) EXCLUDES(lock_);
+  // Brings every page that was dirty at the first call to where the file is. `progress` is 0 at the first call and the caller
+  // keeps it. blocked; eio, enospc: some page could not be written since the last call that said so.
+  Result<void> flush(u64& progress, Waiter& waiter) EXCLUDES(lock_);
+  // Forgets clean pages that nobody uses: somebody else has changed the file.
+  void forget_clean() EXCLUDES(lock_);
+  [[nodiscard]] bool has_dirty() EXCLUDES(lock_);
+
+  // ---- write_back.cpp: any context ----
+  // Starts to write what needs it, from page `first` on, at most `most` runs. Answers where to go on; ~0: at the end.
+  u64 start_writes(u64 first, u32 most) EXCLUDES(lock_);
+  [[nodiscard]] Inode& inode() const { return inode_; }
+  // ---- reclaim.cpp ----
+  [[nodiscard]] SpinLock& lock() RETURN_CAPABILITY(lock_) { return lock_; }
+  // With its lock and that of the recency list: takes the page out when it may be forgotten. False: it may not.
+  [[nodiscard]] bool give_up(CachedPage& page, bool spare_used) REQUIRES(lock_);
+
+  // ---- write_back.cpp, under its lock ----
+  ListLink dirty_link;
+  bool in_dirty_list = false;
+  u64 sync_begun = 0, sync_done = 0;  // the last sync that looked at it
+
+ private:
+  friend class PageRun;
+  [[nodiscard]] CachedPage* find(u64 index) const REQUIRES(lock_);
+  // The page, valid, with a reference for the caller; reads it, and some behind it, when it is not there.
+  Result<Frame*> obtain(u64 index, Waiter* waiter) EXCLUDES(lock_);
+  Result<void> start_reading(u64 index, Waiter* waiter) EXCLUDES(lock_);
+  // How many pages to read from `index` on: more when the file is read in a row.
+  u64 window(u64 index) REQUIRES(lock_);
+  // Puts a new page, loading, at `index`; null: there is one by now. enomem.
+  Result<CachedPage*> add_page(u64 index, u64 place) EXCLUDES(lock_);
+  void remove(CachedPage& page) REQUIRES(lock_);  // from the index; the caller disposes of it without the lock
+  void finish_read(PageRun& run, Result<u64> moved) EXCLUDES(lock_);
+  void finish_write(PageRun& run, Result<u64> moved) EXCLUDES(lock_);
+  // What goes into one page.
+  struct Piece {
+    Transfer& transfer;
+    u64 at;  // behind transfer.done()
+    u64 index, in_page, bytes;
+    [[nodiscard]] u64 offset() const { return index * page_size + in_page; }
+  };
+  Result<void> write_piece(const Piece& piece, Waiter* waiter) EXCLUDES(lock_);
+  // Into a page that need not be read first and was not there. eexist: now it is.
+  Result<void> write_new_page(const Piece& piece, Waiter* waiter) EXCLUDES(lock_);
+  // Into a page that is there, to whose frame the caller has a reference.
+  Result<void> write_into(const Piece& piece, Frame& frame) EXCLUDES(lock_);
+  // The page has a place where it can be written to.
+  Result<void> give_place(u64 index, Waiter* waiter) EXCLUDES(lock_);
+  Result<u64> write_pieces(u64 offset, Transfer& transfer, u64 at, u64 size, Waiter* waiter) EXCLUDES(lock_);
+  // Waits while too much is dirty.
+  Result<void> hold_back(Waiter* waiter) EXCLUDES(lock_);
+  void note_dirty(CachedPage& page) REQUIRES(lock_);
+  [[nodiscard]] bool busy_from(u64 index) const REQUIRES(lock_);
+  void drop_from(u64 index) EXCLUDES(lock_);
+
+  struct Before {
+    bool operator()(const CachedPage& a, const CachedPage& b) const { return a.index < b.index; }
+  };
+
+  Inode& inode_;
+  Store& store_;
+  SpinLock end_{Rank::file_end, "end of file"};  // appending, so that two writers do not find the same end
+  SpinLock lock_{Rank::page_cache, "file pages"};
+  RedBlackTree<CachedPage, &CachedPage::by_index, Before> pages_ GUARDED_BY(lock_);
+  WaitQueue arrivals_{lock_};  // those who wait for the end of all that is under way
+  u64 size_ GUARDED_BY(lock_) = 0;
+  u64 page_count_ GUARDED_BY(lock_) = 0;
+  u64 dirty_count_ GUARDED_BY(lock_) = 0;  // pages with `dirty`
+  u64 writing_count_ GUARDED_BY(lock_) = 0;  // pages with `writing`
+  u64 mapped_count_ GUARDED_BY(lock_) = 0;  // pages with `mapped_for_writing`
+  u64 expected_ GUARDED_BY(lock_) = 0;  // the page after the last run that was read
+  u64 window_ GUARDED_BY(lock_) = 0;
+  Errno write_error_ GUARDED_BY(lock_){};
+};
+
+// Pages as mappings see them: shared ones tell of writes. Its name is what the file was called when it was mapped. enomem.
+Result<Ref<vm::Backing>> make_backing(Inode& inode, FilePages& pages);
+
+}  // namespace corral::fs

@@ -1,0 +1,236 @@
+// Writing into pages of files, and bringing them to where the files are. See file_pages.h.
+#include "fs/cache/file_pages.h"
+#include "fs/cache/reclaim.h"
+#include "fs/cache/write_back.h"
+#include "fs/transfer.h"
+#include "lib/memory_functions.h"
+#include "memory/page_allocator.h"
+
+namespace corral::fs {
+
+namespace {
+constexpr u64 largest_file = u64{1} << 62;
+}
+
+void FilePages::note_dirty(CachedPage& page) {
+  if (!page.dirty) {
+    page.dirty = true;
+    ++dirty_count_;
+    write_back::count(1);
+  }
+  page.used = true;
+  write_back::note(*this);
+}
+
+Result<void> FilePages::give_place(u64 index, Waiter* waiter) {
+  {
+    LockGuard guard{lock_};
+    const CachedPage* page = find(index);
+    if (page == nullptr || page->place != 0) return {};
+  }
+  const u64 place = TRY(store_.reserve(index, waiter));
+  LockGuard guard{lock_};
+  if (CachedPage* page = find(index)) page->place = place;
+  return {};
+}
+
+Result<void> FilePages::write_into(const Piece& piece, Frame& frame) {
+  u8* to = memory::contents(frame) + piece.in_page;
+  const Result<void> copied = piece.transfer.get(piece.at, to, piece.bytes);
+  LockGuard guard{lock_};
+  const u64 end = piece.offset() + piece.bytes;
+  if (!copied.ok()) {
+    if (end > size_) {  // what may have been copied lies behind the end: bytes there are zero
+      const u64 first = larger(piece.offset(), size_);
+      memset(to + (first - piece.offset()), 0, end - first);
+    }
+    return copied.error();
+  }
+  CachedPage* page = find(piece.index);
+  if (page == nullptr || page->frame != &frame) return {};  // cut off meanwhile
+  size_ = larger(size_, end);
+  note_dirty(*page);
+  return {};
+}
+
+Result<void> FilePages::write_new_page(const Piece& piece, Waiter* waiter) {
+  const u64 place = TRY(store_.reserve(piece.index, waiter));
+  reclaim::make_room(1);
+  CachedPage* page = TRY(add_page(piece.index, place));
+  if (page == nullptr) return Errno::eexist;
+  // Until it is valid the page is this writer's: others wait for it.
+  u8* memory = memory::contents(*page->frame);
+  memset(memory, 0, piece.in_page);
+  memset(memory + piece.in_page + piece.bytes, 0, page_size - piece.in_page - piece.bytes);
+  const Result<void> copied = piece.transfer.get(piece.at, memory + piece.in_page, piece.bytes);
+  {
+    LockGuard guard{lock_};
+    (void)page->waiters.wake_all();
+    (void)arrivals_.wake_all();
+    if (copied.ok()) {
+      page->state = CachedPage::State::valid;
+      size_ = larger(size_, piece.offset() + piece.bytes);
+      note_dirty(*page);
+      return {};
+    }
+    remove(*page);
+    reclaim::remove(*page);
+  }
+  reclaim::dispose(*page);
+  return copied.error();
+}
+
+Result<void> FilePages::write_piece(const Piece& piece, Waiter* waiter) {
+  for (;;) {
+    bool whole = false;
+    {
+      LockGuard guard{lock_};
+      const u64 start = piece.index * page_size;
+      const bool to_the_end = piece.in_page == 0 && start + piece.bytes >= size_;
+      whole = find(piece.index) == nullptr && (piece.bytes == page_size || to_the_end || start >= size_);
+    }
+    if (whole) {
+      const Result<void> written = write_new_page(piece, waiter);
+      if (!written.ok() && written.error() == Errno::eexist) continue;
+      return written;
+    }
+    Frame& frame = *TRY(obtain(piece.index, waiter));
+    Result<void> written = give_place(piece.index, waiter);
+    if (written.ok()) written = write_into(piece, frame);
+    memory::release_page(frame);
+    return written;
+  }
+}
+
+Result<void> FilePages::hold_back(Waiter* waiter) {
+  if (waiter == nullptr || !write_back::too_many()) return {};
+  (void)start_writes(0, ~u32{0});
+  LockGuard guard{lock_};
+  if (writing_count_ == 0) return {};  // it is others that have made so many
+  return arrivals_.wait_uninterruptible(*waiter);
+}
+
+Result<u64> FilePages::write_pieces(u64 offset, Transfer& transfer, u64 at, u64 size, Waiter* waiter) {
+  if (offset >= largest_file) return Errno::efbig;
+  size = smaller(size, largest_file - offset);
+  TRY(hold_back(waiter));
+  u64 done = 0;
+  while (done < size) {
+    const u64 place = offset + done;
+    const u64 in_page = place % page_size;
+    const Piece piece{transfer, at + done, place / page_size, in_page, smaller(size - done, page_size - in_page)};
+    const Result<void> written = write_piece(piece, done == 0 ? waiter : nullptr);
+    if (!written.ok()) {
+      if (done == 0 || written.error() == Errno::blocked) return written.error();
+      break;  // the rest comes by the next call
+    }
+    done += piece.bytes;
+  }
+  return done;
+}
+
+Result<u64> FilePages::write(u64 offset, Transfer& transfer, u64 at, u64 size, Waiter* waiter) {
+  return write_pieces(offset, transfer, at, size, waiter);
+}
+
+Result<u64> FilePages::append(Transfer& transfer, u64 at, u64 size, u64& end, Waiter* waiter) {
+  LockGuard guard{end_};
+  const u64 start = FilePages::size();
+  const Result<u64> done = write_pieces(start, transfer, at, size, waiter);
+  if (!done.ok()) {
+    LockGuard size_guard{lock_};
+    size_ = start;  // it is all written again after the wait
+    return done.error();
+  }
+  end = start + done.value();
+  return done.value();
+}
+
+Result<void> FilePages::prepare_write(u64 index, Waiter& waiter) {
+  TRY(give_place(index, &waiter));
+  LockGuard guard{lock_};
+  CachedPage* page = find(index);
+  if (page == nullptr || page->state != CachedPage::State::valid) return Errno::eio;  // cut off
+  if (!page->mapped_for_writing) {
+    page->mapped_for_writing = true;
+    ++mapped_count_;
+  }
+  write_back::note(*this);
+  return {};
+}
+
+u64 FilePages::start_writes(u64 first, u32 most) {
+  for (u32 started = 0; started < most; ++started) {
+    PageRun* run = store_.make_run();
+    if (run == nullptr) return first;
+    {
+      LockGuard guard{lock_};
+      const auto ready = [](const CachedPage& p) {
+        return p.needs_write() && !p.writing && p.state == CachedPage::State::valid;
+      };
+      CachedPage* page = pages_.first_where([&](const CachedPage& p) { return p.index >= first; });
+      while (page != nullptr && !ready(*page)) page = pages_.next(*page);
+      while (page != nullptr && run->count_ < PageRun::most_pages && ready(*page)) {
+        const u32 n = run->count_;
+        if (n > 0 && (page->index != run->pages_[n - 1]->index + 1 || page->place != run->pages_[n - 1]->place + 1)) break;
+        if (page->dirty) {
+          --dirty_count_;
+          write_back::count(-1);
+        }
+        page->dirty = false;
+        // The cache's own reference is the last: no mapping can write any more.
+        if (page->mapped_for_writing && page->frame->references.load(Order::acquire) == 1) {
+          page->mapped_for_writing = false;
+          --mapped_count_;
+        }
+        page->writing = true;
+        ++writing_count_;
+        run->pages_[run->count_++] = page;
+        first = page->index + 1;
+        page = pages_.next(*page);
+      }
+      if (run->count_ > 0) {
+        run->inode_ = Ref<Inode>::share(inode_);
+        run->file_ = this;
+        run->write_ = true;
+        run->bytes_ = smaller(run->count_ * page_size, size_ > run->offset() ? size_ - run->offset() : 0);
+      }
+    }
+    if (run->count_ == 0) {
+      delete run;
+      return ~u64{0};
+    }
+    store_.start(*run);
+  }
+  return first;
+}
+
+void FilePages::finish_write(PageRun& run, Result<u64> moved) {
+  LockGuard guard{lock_};
+  for (u32 i = 0; i < run.count_; ++i) {
+    run.pages_[i]->writing = false;
+    --writing_count_;
+  }
+  // As on Linux the pages count as written: whoever synchronises is told.
+  if (!moved.ok()) write_error_ = moved.error();
+  if (moved.ok() && moved.value() < run.bytes_) write_error_ = Errno::eio;
+  (void)arrivals_.wake_all();
+}
+
+Result<void> FilePages::flush(u64& progress, Waiter& waiter) {
+  // Two passes: pages that were on their way at the beginning may have been written to since.
+  constexpr u64 passes = 2;
+  while (progress < passes) {
+    const bool all_started = start_writes(0, ~u32{0}) == ~u64{0};
+    if (all_started) ++progress;
+    LockGuard guard{lock_};
+    if (writing_count_ != 0) return arrivals_.wait_uninterruptible(waiter);
+    if (!all_started) return Errno::enomem;
+  }
+  LockGuard guard{lock_};
+  // Others may have more under way by now; what there was at the beginning has arrived when the second pass has.
+  if (writing_count_ != 0) return arrivals_.wait_uninterruptible(waiter);
+  return std::exchange(write_error_, Errno{});
+}
+
+}  // namespace corral::fs

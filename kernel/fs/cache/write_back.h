@@ -1,0 +1,23 @@
+// Bringing dirty pages of files to where the files are: which files have some, and when it is done.
+// A timer on one core looks every second while any file is dirty. Any context.
+#pragma once
+
+#include "fs/cache/file_pages.h"
+
+namespace corral::fs::write_back {
+
+// The file has pages that need to be written: it is looked at later, and kept alive until it has none. Its lock is held.
+void note(FilePages& file);
+// So many pages more (or fewer) are dirty, in all files.
+void count(i64 change);
+[[nodiscard]] u64 dirty_pages();
+// Writers must wait for pages to be written before they make more of them dirty.
+[[nodiscard]] bool too_many();
+
+// sync: as FilePages::flush, for all files (of `only`, when given). Errors of single files are theirs.
+Result<void> flush_all(u64& progress, Waiter& waiter, const FileSystem* only = nullptr);
+// The machine is about to be switched off, and no thread will run any more: writes everything, calling `poll`, which lets devices
+// finish, until all is written or `limit` has passed. False: something is left.
+bool finish(void (*poll)(), Duration limit);
+
+}  // namespace corral::fs::write_back
