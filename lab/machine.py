@@ -13,6 +13,14 @@ MAX_CORES_BOCHS = 15
 
 
 @dataclass(frozen=True)
+class Folder:
+    """A folder of the host that the guest mounts by its tag (9P)."""
+
+    tag: str
+    path: Path
+
+
+@dataclass(frozen=True)
 class Machine:
     """The emulated PC. `seed` asks for a run that repeats instruction by instruction, `count_instructions` for one
     whose clocks count instructions, one a nanosecond (one core only: Linux starves a core otherwise).
@@ -26,6 +34,8 @@ class Machine:
     seed: int | None = None
     wait_for_debugger: bool = False
     count_instructions: bool = False
+    folders: tuple[Folder, ...] = ()
+    disks: tuple[Path, ...] = ()  # files with the disks' bytes
 
 
 @dataclass(frozen=True)

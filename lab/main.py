@@ -12,11 +12,12 @@ from pathlib import Path
 from lab import boots, build, debian, debugger, iso, options, packages, paths, payload, runner
 from lab.bench import main as bench
 from lab.command_line import compose
-from lab.machine import Machine, check_cores, memory_mib
+from lab.machine import Folder, Machine, check_cores, memory_mib
 from lab.options import Parser, positive, seconds, seed
 from lab.problem import WRONG_USE, Problem
 from lab.testing import main as testing
 
+ROOT_TAG = "corral-root"  # the mount tag of --root's folder
 DESCRIPTION = "Corral, a multicore operating system: build it, run it, test it, measure it."
 
 
@@ -45,6 +46,12 @@ def _declare_run(parser: Parser) -> None:
     _declare_machine(parser)
     parser.add_argument("--emulator", default="qemu", metavar="NAME", help="qemu (default) or bochs")
     parser.add_argument("--seed", type=seed, metavar="N", help="deterministic: the same N, the same run")
+    parser.add_argument("--root", type=Path, metavar="DIR",
+                        help="the guest's root is this folder of the host, such as an unpacked Debian")
+    parser.add_argument("--share", action="append", default=[], metavar="TAG=DIR",
+                        help="a folder that the guest can mount: mount -t 9p TAG /mnt")
+    parser.add_argument("--disk", action="append", default=[], type=Path, metavar="FILE",
+                        help="a disk with the bytes of this file: /dev/vda, the next /dev/vdb")
     parser.add_argument("--gdb", action="store_true", help="wait for a debugger before the first instruction")
     parser.add_argument("--iso", action="store_true", help="boot an image by BIOS and GRUB")
     parser.add_argument("--uefi", action="store_true", help="boot an image by UEFI and GRUB")
@@ -57,12 +64,34 @@ def _machine(values: Namespace, **more: object) -> Machine:
     return Machine(cores=values.cores, memory_mib=memory_mib(values.memory or usual), **more)  # type: ignore[arg-type]
 
 
+def _folders(values: Namespace) -> tuple[Folder, ...]:
+    """The folders to share; that of --root comes first."""
+    wanted = [(ROOT_TAG, values.root)] if values.root is not None else []
+    for word in values.share:
+        tag, equals, path = word.partition("=")
+        if not tag or not equals:
+            raise Problem(f"--share {word}: no tag and folder", "for example --share work=/home/me/work", WRONG_USE)
+        wanted.append((tag, Path(path)))
+    for _, path in wanted:
+        if not path.is_dir():
+            raise Problem(f"{path}: there is no such folder", "name a folder of this machine", WRONG_USE)
+    return tuple(Folder(tag, path.resolve()) for tag, path in wanted)
+
+
 def _run(values: Namespace, program: list[str]) -> int:
     options.choose(values.emulator, ("qemu", "bochs"), "emulator")
-    machine = _machine(values, seed=values.seed, wait_for_debugger=values.gdb)
+    folders = _folders(values)
+    for disk in values.disk:
+        if not disk.is_file():
+            raise Problem(f"--disk {disk}: there is no such file", f"make one: truncate -s 64M {disk}", WRONG_USE)
+    machine = _machine(values, seed=values.seed, wait_for_debugger=values.gdb, folders=folders,
+                       disks=tuple(disk.resolve() for disk in values.disk))
+    if values.emulator == "bochs" and (folders or values.disk):
+        raise Problem("--root, --share and --disk work with QEMU only", "leave out --emulator bochs", WRONG_USE)
     if values.emulator == "bochs" and (values.seed is not None or values.gdb):
         raise Problem("--seed and --gdb work with QEMU (Bochs always repeats)", "leave out --emulator bochs", WRONG_USE)
-    payload.resolve(program, dynamic=values.debian)  # a wrong program is said before anything is built
+    if values.root is None:
+        payload.resolve(program, dynamic=values.debian)  # a wrong program is said before anything is built
     uses = ["build", values.emulator]
     if values.uefi and (values.emulator == "bochs" or values.iso):
         raise Problem("--uefi works with QEMU, and without --iso", "leave out one of them", WRONG_USE)
@@ -71,10 +100,13 @@ def _run(values: Namespace, program: list[str]) -> int:
     if values.uefi:
         uses.append("uefi")
     packages.ensure(uses, yes=values.yes)
+    if folders:
+        qemu.check_folders()
     build.build_system(verbose=values.verbose)
+    append = values.append if values.root is None else f"root=9p:{ROOT_TAG} {values.append}"
     return runner.run(
-        runner.Request(machine, values.emulator, values.append, tuple(program), values.timeout, values.iso, values.uefi,
-                       values.debian)
+        runner.Request(machine, values.emulator, append, tuple(program), values.timeout, values.iso, values.uefi,
+                       values.debian, own_root=values.root is not None)
     )
 
 

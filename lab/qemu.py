@@ -8,11 +8,13 @@ each (2^shift), as waiting by the clock costs fewer instructions the longer they
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.machine import Boot, Machine
+from lab.machine import Boot, Folder, Machine
 from lab.problem import Problem
 
 PROGRAM = "qemu-system-x86_64"
@@ -88,6 +90,23 @@ def uefi_firmware() -> list[str]:
     ]
 
 
+def shared_folder(number: int, folder: Folder) -> list[str]:
+    """Root may give the guest's owners and device files to the host's folder; others keep what they may."""
+    security = "passthrough" if os.geteuid() == 0 else "none"
+    return [
+        "-fsdev", f"local,id=folder{number},path={_escaped(folder.path)},security_model={security},multidevs=remap",
+        "-device", f"virtio-9p-pci,fsdev=folder{number},mount_tag={folder.tag}",
+    ]  # fmt: skip
+
+
+def check_folders() -> None:
+    """This QEMU can share folders (a build may lack it)."""
+    listed = subprocess.run([PROGRAM, "-device", "help"], capture_output=True, text=True, check=False).stdout
+    if '"virtio-9p-pci"' not in listed:
+        raise Problem("this QEMU cannot share a folder with the guest: it was built without virtio-9p",
+                      "install Debian's qemu-system-x86 (./corral setup), or leave out --root and --share")
+
+
 def command(machine: Machine, boot: Boot, wiring: Wiring, *, kvm: bool = False) -> list[str]:
     line = [
         PROGRAM, "-nodefaults", "-machine", "q35",
@@ -101,6 +120,11 @@ def command(machine: Machine, boot: Boot, wiring: Wiring, *, kvm: bool = False) 
     ]
     if not wiring.serial.startswith("mon:"):
         line += ["-monitor", "none"]
+    for number, disk in enumerate(machine.disks):
+        line += ["-drive", f"file={_escaped(disk)},if=none,id=disk{number},format=raw",
+                 "-device", f"virtio-blk-pci,drive=disk{number}"]  # fmt: skip
+    for number, folder in enumerate(machine.folders):
+        line += shared_folder(number, folder)
     if boot.uefi:
         line += uefi_firmware()
     if boot.iso is not None and boot.stick:

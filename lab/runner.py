@@ -32,6 +32,7 @@ class Request:
     by_image: bool
     by_uefi: bool = False
     debian: bool = False  # Debian's programs, dynamically linked ones too
+    own_root: bool = False  # the program is one of the root that the guest mounts
 
 
 def kernel_line(request: Request, argv: list[str]) -> str:
@@ -44,7 +45,9 @@ def kernel_line(request: Request, argv: list[str]) -> str:
 
 
 def run(request: Request) -> int:
-    argv, files = payload.resolve(request.program, dynamic=request.debian)
+    argv, files = list(request.program), {}
+    if not request.own_root:
+        argv, files = payload.resolve(request.program, dynamic=request.debian)
     base = debian.initramfs() if request.debian else paths.INITRAMFS
     line = kernel_line(request, argv)
     with tempfile.TemporaryDirectory(prefix="corral-run-") as name:

@@ -150,7 +150,7 @@ void kernel_main(BootInfo& info) {
   const auto* archive = arch::direct<const u8>(info.initramfs);
   must(fs::initialise({archive, info.initramfs_size}, info.command_line), "the file systems cannot be started");
   fs::start_terminal();
-  machine::set_farewell(fs::flush_terminal);
+  machine::set_farewell(fs::shut_down);
   if (options.provoke) fs::allow_provocations();
   if (options.memory_fail != 0) memory::fail_allocation(options.memory_fail, options.memory_fail_every);
   must(boot::start_first_process(options), "no memory for the first process");

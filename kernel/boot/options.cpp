@@ -33,6 +33,8 @@ constexpr OptionDescription table[] = {
     text("sched.algorithm", &O::algorithm, "scheduling algorithm of every core"),
     text("sched.placement", &O::placement, "placement policy for new and woken threads"),
     text("init", &O::init, "path of the first program"),
+    text("root", &O::root,
+         "9p:TAG: the root is the host's folder with this mount tag, and the first program is the arguments' (none: a shell)"),
     number("cores.max", &O::cores_max, 1, max_cores, "most cores to start"),
     choice("clock", &O::clock, "auto|tsc|hpet|pm|pit", "source of the machine's time"),
     choice("x2apic", &O::x2apic, "auto|on|off", "use of the local interrupt controller's x2APIC mode"),

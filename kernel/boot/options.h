@@ -22,6 +22,7 @@ struct Options {
   std::string_view algorithm = "cfs";
   std::string_view placement = "least-loaded";
   std::string_view init = "/init";
+  std::string_view root;
   std::string_view test;
   bool memory_canary = false;
   bool provoke = false;

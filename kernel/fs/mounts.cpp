@@ -48,6 +48,45 @@ Ref<Inode> root() {
   return file_system->root();
 }
 
+Result<void> replace_root(Ref<FileSystem> file_system, std::string_view source, std::span<const Moved> moved) {
+  IntrusiveList<Mount, &Mount::link> gone;
+  Mount* root = TRY(memory::make<Mount>());
+  root->file_system = static_cast<Ref<FileSystem>&&>(file_system);
+  root->permanent = true;
+  set_text(root->source, source);
+  set_text(root->path, "/");
+  constexpr u32 most_moved = 16;
+  Ref<Inode> before[most_moved];
+  {
+    LockGuard guard{table_lock};
+    u32 count = 0;
+    gone.push_back(*table.pop_front());
+    for (Mount* mount = table.front(); mount != nullptr;) {
+      Mount* next = table.next(*mount);
+      if (&mount->covered->file_system() != gone.front()->file_system.get()) {  // below one that is moved
+        mount = next;
+        continue;
+      }
+      const Moved* place = nullptr;
+      for (const Moved& m : moved) {
+        if (m.path == static_cast<const char*>(mount->path)) place = &m;
+      }
+      mount->covered->covered.store(false, Order::release);
+      if (place == nullptr || count == most_moved) {
+        IntrusiveList<Mount, &Mount::link>::remove(*mount);
+        gone.push_back(*mount);
+      } else {
+        before[count++] = std::exchange(mount->covered, place->directory);
+        place->directory->covered.store(true, Order::release);
+      }
+      mount = next;
+    }
+    table.push_front(*root);
+  }
+  while (Mount* mount = gone.pop_front()) delete mount;
+  return {};
+}
+
 Result<void> add(Inode& directory, Ref<FileSystem> file_system, std::string_view path, std::string_view source,
                  bool permanent) {
   if (!directory.is_directory()) return Errno::enotdir;

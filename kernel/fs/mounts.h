@@ -19,6 +19,13 @@ namespace mounts {
 // Boot context: the file system at "/".
 Result<void> set_root(Ref<FileSystem> file_system);
 [[nodiscard]] Ref<Inode> root();
+// Another file system takes the root's place. `moved`: the directories below it that keep what is mounted on those of the same path
+// now; all others are detached. The step that asks has no lock.
+struct Moved {
+  std::string_view path;  // "/dev"
+  Ref<Inode> directory;
+};
+Result<void> replace_root(Ref<FileSystem> file_system, std::string_view source, std::span<const Moved> moved);
 // Attaches to `directory`, whose absolute path is `path` (shown in /proc/mounts). ebusy: something is there already;
 // enotdir; enametoolong; enomem.
 Result<void> add(Inode& directory, Ref<FileSystem> file_system, std::string_view path, std::string_view source, bool permanent);

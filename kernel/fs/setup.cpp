@@ -2,10 +2,13 @@
 #include "fs/setup.h"
 
 #include "fs/anonymous.h"
+#include "fs/cache/reclaim.h"
+#include "fs/cache/write_back.h"
 #include "fs/console_terminal.h"
 #include "fs/device_files.h"
 #include "fs/initramfs.h"
 #include "fs/mounts.h"
+#include "fs/nine/file_system.h"
 #include "fs/proc/load_average.h"
 #include "fs/proc/proc.h"
 #include "fs/resources.h"
@@ -74,6 +77,7 @@ Result<void> mount_terminals(u64 page_limit) {
 
 Result<void> initialise(std::span<const u8> archive, std::string_view command_line) {
   TRY(initialise_anonymous_files());
+  reclaim::initialise();
   const u64 page_limit = memory::page_statistics().total / 2;
   Ref<RamFileSystem> files = TRY(RamFileSystem::create("rootfs", page_limit));
   TRY(mounts::set_root(files));
@@ -112,8 +116,41 @@ void start_terminal() {
   }
 }
 
-void flush_terminal() {
+void shut_down() {
+  constexpr Duration patience = seconds(20);
+  if (!write_back::finish(nine::Server::poll_all, patience)) log::error("files: not everything could be written");
   console_terminal().flush_now();
+}
+
+namespace {
+
+// As directory_below, for a step that may be run again: it is asked for in the same way each time.
+Result<Ref<Inode>> directory_made(Inode& parent, std::string_view name, u32 permissions) {
+  Result<Ref<Inode>> made = parent.create(name, {.type = FileType::directory, .permissions = permissions});
+  if (made.ok() || made.error() == Errno::blocked) return made;
+  return parent.lookup(name);
+}
+
+}  // namespace
+
+Result<void> change_root(Thread& thread, std::string_view source) {
+  constexpr std::string_view prefix = "9p:";
+  if (!source.starts_with(prefix)) return Errno::einval;
+  const std::string_view tag{source.data() + prefix.size(), source.size() - prefix.size()};
+  Ref<FileSystem> file_system = TRY(nine::mount(thread, tag));
+  Ref<Inode> root = file_system->root();
+  mounts::Moved moved[] = {{"/dev", {}}, {"/proc", {}}, {"/sys", {}}};
+  for (mounts::Moved& place : moved) {
+    place.directory = TRY(directory_made(*root, {place.path.data() + 1, place.path.size() - 1}, 0755));
+  }
+  Ref<Inode> temporary = TRY(directory_made(*root, "tmp", 01777));
+  Ref<FileSystem> in_memory = TRY(RamFileSystem::create("tmpfs", memory::page_statistics().total / 2, 01777));
+  TRY(mounts::replace_root(file_system, tag, moved));
+  TRY(mounts::add(*temporary, in_memory, "/tmp", "tmpfs", false));
+  Resources& resources = Resources::of(thread.process());
+  resources.set_root(root);
+  resources.set_directory(root);
+  return {};
 }
 
 Result<Ref<ProcessResources>> first_resources(Process& process) {

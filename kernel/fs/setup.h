@@ -10,6 +10,7 @@
 
 namespace corral {
 class Process;
+class Thread;
 class ProcessResources;
 }  // namespace corral
 
@@ -23,10 +24,15 @@ Result<void> initialise(std::span<const u8> archive, std::string_view command_li
 // Lets programs make the kernel fail on purpose through /proc/provoke. Boot context.
 void allow_provocations();
 
+// Makes another file system the root: `source` is 9p:TAG, the folder of the host with that mount tag. /dev, /proc and /sys move there, /tmp becomes
+// a file system in memory; directories for them are made where there are none. `thread` is the first process's, in its step, which
+// answers blocked and runs this again until it is done. einval: no such kind of source; enodev: no such tag; eio.
+Result<void> change_root(Thread& thread, std::string_view source);
+
 // Connects the terminal with every console device that is registered: their input is read from now on.
 void start_terminal();
-// Writes what the terminal still holds, by polling: before the machine is switched off or a panic is shown.
-void flush_terminal();
+// Before the machine is switched off: writes what files and the terminal still hold, by polling.
+void shut_down();
 
 // For the first process: working directory /, descriptors 0, 1 and 2 on /dev/console, which becomes the controlling
 // terminal of the session of `process`. enomem, enoent.

@@ -3,6 +3,7 @@
 #include "abi/linux/file_handlers.h"
 #include "fs/inode.h"
 #include "fs/mounts.h"
+#include "fs/nine/file_system.h"
 #include "fs/ram/ram_file_system.h"
 #include "memory/heap.h"
 #include "memory/page_allocator.h"
@@ -77,6 +78,16 @@ u64 page_limit(std::string_view options, u64 otherwise) {
   return round_up(value << shift, page_size) / page_size;
 }
 
+// A folder of the host; the source is its mount tag.
+Result<i64> mount_nine(Call& call, Inode& directory, std::string_view tag) {
+  Ref<fs::FileSystem> made = TRY(fs::nine::mount(call.thread, tag));
+  char text[longest_path];
+  const Result<std::string_view> path = fs::path_of(directory, text);
+  Result<void> outcome = path.ok() ? fs::mounts::add(directory, made, path.value(), tag, false) : Result<void>{path.error()};
+  if (!outcome.ok()) made->dismantle();
+  return success(std::move(outcome));
+}
+
 Result<i64> sys_mount(Call& call) {
   constexpr u64 remount = 0x20, bind = 0x1000, move = 0x2000, propagation = 0x1e'0000;
   const u64 flags = call.argument[3];
@@ -92,6 +103,7 @@ Result<i64> sys_mount(Call& call) {
   const std::string_view kind = type.text();
   // There is one of each of these, where it belongs.
   if (kind == "proc" || kind == "sysfs" || kind == "devtmpfs") return Errno::ebusy;
+  if (kind == "9p") return mount_nine(call, *directory, source.text());
   if (kind != "tmpfs" && kind != "ramfs") return Errno::enodev;
   const u64 limit = page_limit(options.text(), memory::page_statistics().total / 2);
   Ref<fs::RamFileSystem> made = TRY(fs::RamFileSystem::create(kind == "tmpfs" ? "tmpfs" : "ramfs", limit, 01777));

@@ -81,7 +81,7 @@ Result<void> PciTransport::initialise(u64 wanted) {
   return {};
 }
 
-Result<void> PciTransport::start_queue(u16 index, SplitQueue& queue, u16 message_vector) {
+Result<PciTransport::QueueMemory> PciTransport::start_queue(u16 index, u16 message_vector) {
   common<u16>(queue_select) = index;
   u32 entries = common<u16>(queue_size);
   if (entries == 0) return Errno::enodev;
@@ -98,7 +98,6 @@ Result<void> PciTransport::start_queue(u16 index, SplitQueue& queue, u16 message
   Frame& memory = *TRY(memory::allocate_block(order));
   u8* bytes = memory::contents(memory);
   for (u64 i = 0; i < page_size << order; ++i) bytes[i] = 0;
-  TRY(queue.initialise(bytes, entries));
   const PhysicalAddress start = memory::address_of(memory);
   const auto set_address = [&](u32 at, u64 address) {
     common<u32>(at) = static_cast<u32>(address);
@@ -112,7 +111,7 @@ Result<void> PciTransport::start_queue(u16 index, SplitQueue& queue, u16 message
   set_address(queue_used, start.value + parts.used);
   common<u16>(queue_enable) = 1;
   notify_ = reinterpret_cast<volatile u16*>(bell);
-  return {};
+  return QueueMemory{bytes, entries};
 }
 
 void PciTransport::driver_ready() {

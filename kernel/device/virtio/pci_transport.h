@@ -32,8 +32,13 @@ class PciTransport {
   // modern virtio device, or it refuses; enomem.
   Result<void> initialise(u64 wanted);
   [[nodiscard]] bool has(u64 feature) const { return (features_ & feature) != 0; }
-  // Gives queue `index` its memory and its interrupt (message_vector, or no_vector). enodev: no such queue; enomem.
-  Result<void> start_queue(u16 index, SplitQueue& queue, u16 message_vector);
+  // Gives queue `index` memory, for SplitQueue::initialise, and its interrupt (message_vector, or no_vector). enodev: no such
+  // queue; enomem.
+  struct QueueMemory {
+    u8* bytes;
+    u32 entries;
+  };
+  Result<QueueMemory> start_queue(u16 index, u16 message_vector);
   static constexpr u16 no_vector = 0xffff;
   void driver_ready();  // all queues are started
   void give_up();  // tells the device that the driver has failed, and stops it

@@ -23,15 +23,14 @@ Result<void> RequestQueue::start(const char* name, u64 features, u32 core) {
     vector = PciTransport::no_vector;
     TRY(transport_.device().connect_pin(name, *this));
   }
-  {
-    LockGuard guard{lock_};
-    const Result<void> started = transport_.start_queue(0, queue_, vector);
-    if (!started.ok()) {
-      failed_ = true;
-      transport_.give_up();
-      return started.error();
-    }
+  const Result<PciTransport::QueueMemory> memory = transport_.start_queue(0, vector);
+  LockGuard guard{lock_};
+  if (!memory.ok()) {
+    failed_ = true;
+    transport_.give_up();
+    return memory.error();
   }
+  TRY(queue_.initialise(memory.value().bytes, memory.value().entries));
   transport_.driver_ready();
   return {};
 }

@@ -1,0 +1,189 @@
+// See file_system.h.
+#include "fs/nine/file_system.h"
+
+#include "device/clock.h"
+#include "lib/memory_functions.h"
+#include "memory/heap.h"
+#include "memory/page_allocator.h"
+#include "task/thread.h"
+
+namespace corral::fs::nine {
+
+namespace {
+
+// How many files are kept for the case that they are used again: one for so many pages of memory.
+constexpr u64 recent_share = 48;
+constexpr u64 fewest_recent = 128, most_recent = 16384;
+
+u64 recent_limit() {
+  return smaller(larger(memory::page_statistics().total / recent_share, fewest_recent), most_recent);
+}
+
+class MountOperation final : public Conversation {
+ public:
+  explicit MountOperation(Server& server) : Conversation{server}, root_fid_{server.new_fid()} {}
+  Ref<FileSystem> mounted;
+
+ private:
+  Result<void> talk(Waiter& waiter) override;
+  const u32 root_fid_;
+};
+
+Result<void> MountOperation::talk(Waiter& waiter) {
+  Decoder version = TRY(ask(waiter, Type::version, [&](Encoder& to) {
+    to.word32(wanted_message_size);
+    to.text("9P2000.L");
+  }));
+  const u32 size = version.word32();
+  if (version.text() != "9P2000.L" || version.bad()) return Errno::eio;
+  if (size < PageRun::most_pages * page_size + data_header || size > wanted_message_size) return Errno::eio;
+  (void)TRY(ask(waiter, Type::attach, [&](Encoder& to) {
+    to.word32(root_fid_);
+    to.word32(no_fid);
+    to.text("root");
+    to.text("");
+    to.word32(0);
+  }));
+  Decoder answer = TRY(ask(waiter, Type::getattr, [&](Encoder& to) {
+    to.word32(root_fid_);
+    to.word64(attribute_mask);
+  }));
+  const FileAttributes attributes = read_attributes(answer);
+  if (answer.bad() || type_of_mode(attributes.mode) != FileType::directory) return Errno::eio;
+  Ref<NineFileSystem> made = Ref<NineFileSystem>::adopt(TRY(memory::make<NineFileSystem>(server_, root_fid_)));
+  Leftovers leftovers{server_};
+  Ref<Node> root;
+  {
+    LockGuard guard{made->names()};
+    root = TRY(made->adopt(attributes, root_fid_, nullptr, {}, leftovers));
+  }
+  made->set_root(root);
+  mounted = made;
+  return {};
+}
+
+}  // namespace
+
+Leftovers::~Leftovers() {
+  if (outdated_) outdated_->forget_pages();
+  server_.clunk(fid_);
+}
+
+NineFileSystem::~NineFileSystem() = default;
+
+Ref<Inode> NineFileSystem::root() {
+  return root_;
+}
+
+void NineFileSystem::set_root(Ref<Node> root) {
+  root_ = root;
+}
+
+void NineFileSystem::dismantle() {
+  for (;;) {
+    Ref<Node> node;
+    {
+      LockGuard guard{names_};
+      Node* first = recent_.pop_front();
+      if (first == nullptr) break;
+      --recent_count_;
+      node = Ref<Node>::adopt(first);
+    }
+  }
+  root_ = {};
+}
+
+Node* NineFileSystem::find(u64 path) const {
+  Node* node = nodes_.first_where([&](const Node& n) { return n.path >= path; });
+  return node != nullptr && node->path == path ? node : nullptr;
+}
+
+Ref<Node> NineFileSystem::file_with(u64 path) {
+  Node* node = find(path);
+  return node != nullptr && node->retain_if_alive() ? Ref<Node>::adopt(node) : Ref<Node>{};
+}
+
+void NineFileSystem::touch(Node& node, Leftovers& leftovers) {
+  if (node.recent.linked()) {
+    IntrusiveList<Node, &Node::recent>::remove(node);
+    recent_.push_back(node);
+    return;
+  }
+  node.retain();
+  recent_.push_back(node);
+  if (++recent_count_ <= recent_limit()) return;
+  --recent_count_;
+  leftovers.add(Ref<Inode>::adopt(recent_.pop_front()));
+}
+
+void NineFileSystem::forget(Node& node) {
+  if (node.detached) return;
+  node.detached = true;
+  nodes_.remove(node);
+}
+
+Result<Ref<Node>> NineFileSystem::adopt(const FileAttributes& attributes, u32 fid, Node* parent, std::string_view name,
+                                        Leftovers& leftovers) {
+  Ref<Node> node;
+  Node* old = find(attributes.qid.path);
+  if (old != nullptr && old->type() != type_of_mode(attributes.mode)) {  // another file with an old one's number
+    forget(*old);
+    old = nullptr;
+  }
+  if (old != nullptr && old->retain_if_alive()) {
+    node = Ref<Node>::adopt(old);
+    leftovers.add_fid(std::exchange(node->fid, fid));  // the path that the server remembers with it is the newest
+    if (node->update(attributes)) leftovers.add_outdated(*node);
+  } else {
+    if (old != nullptr) forget(*old);
+    Result<Ref<Node>> made = Node::make(*this, attributes, fid);
+    if (!made.ok()) {
+      leftovers.add_fid(fid);
+      return made.error();
+    }
+    node = made.take();
+    nodes_.insert(*node);
+  }
+  if (parent != nullptr && (node->place.directory.get() != parent || node->place.name() != name)) {
+    auto* text = static_cast<char*>(memory::allocate(name.size() + 1));
+    if (text != nullptr) {
+      memcpy(text, name.data(), name.size());
+      memory::release(node->place.text);
+      leftovers.add(std::exchange(node->place.directory, Ref<Inode>::share(*parent)));
+      node->place.text = text;
+      node->place.size = static_cast<u16>(name.size());
+    }
+  }
+  touch(*node, leftovers);
+  return node;
+}
+
+FileSystemStatistics NineFileSystem::statistics() {
+  LockGuard guard{names_};
+  return statistics_;
+}
+
+Result<void> NineFileSystem::refresh_statistics() {
+  Thread& thread = stepping_thread();
+  const StepMemory& memory = *TRY(StepMemory::of(thread));
+  Ref<StatisticsTalk> done;
+  LockGuard guard{names_};
+  if (statistics_at_ >= memory.since) return {};
+  if (!asking_) { asking_ = Ref<StatisticsTalk>::adopt(TRY(memory::make<StatisticsTalk>(server_, root_fid_))); }
+  const Result<void> answered = asking_->run(thread);
+  if (!answered.ok() && answered.error() == Errno::blocked) return Errno::blocked;
+  statistics_ = asking_->found;
+  statistics_at_ = clock::now();
+  std::swap(done, asking_);
+  return answered;
+}
+
+Result<Ref<FileSystem>> mount(Thread& thread, std::string_view tag) {
+  (void)TRY(StepMemory::perform(thread, [&]() -> Result<Ref<Operation>> {
+    Server* server = TRY(Server::find(tag));
+    return Ref<Operation>{Ref<MountOperation>::adopt(TRY(memory::make<MountOperation>(*server)))};
+  }));
+  return static_cast<MountOperation&>(*StepMemory::find(thread)->last()).mounted;
+}
+
+}  // namespace corral::fs::nine
