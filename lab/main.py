@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab import boots, build, debian, debugger, iso, options, packages, paths, payload, runner
+from lab import boots, build, debian, debugger, iso, options, packages, paths, payload, qemu, runner
 from lab.bench import main as bench
 from lab.command_line import compose
 from lab.machine import Folder, Machine, check_cores, memory_mib
