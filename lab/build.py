@@ -35,7 +35,7 @@ class Project:
 KERNEL = Project("kernel", paths.KERNEL_SOURCE, paths.KERNEL_BUILD, ("corral.elf",))
 CHECKED_KERNEL = Project("kernel that checks itself", paths.KERNEL_SOURCE, paths.CHECKED_KERNEL_BUILD, ("corral.elf",),
                          ("-DCORRAL_UBSAN=ON",))
-TIDY = Project("list of sources for clang-tidy", paths.KERNEL_SOURCE, paths.TIDY_BUILD)
+TIDY = Project("list of sources for clang-tidy", paths.KERNEL_SOURCE, paths.TIDY_BUILD, ("generated_sources",))
 USER = Project("programs", paths.USER_SOURCE, paths.USER_BUILD, ("initramfs",))
 HOST_TESTS = Project("host tests", paths.HOST_TESTS_SOURCE, paths.HOST_TESTS_BUILD)
 

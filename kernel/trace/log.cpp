@@ -72,7 +72,7 @@ void set_level(Level console) {
 }
 
 bool set_level(std::string_view name) {
-  for (u8 i = 0; i < std::size(level_names); ++i) {
+  for (size_t i = 0; i < std::size(level_names); ++i) {
     if (level_names[i] == name) {
       set_level(static_cast<Level>(i));
       return true;

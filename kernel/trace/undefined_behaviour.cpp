@@ -36,7 +36,6 @@ static_assert(sizeof(PointerRecord) == 32);
 
 }  // namespace corral
 
-// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the compiler chose the names
 #define RULE(handler, rule)                                                \
   [[noreturn]] void __ubsan_handle_##handler(const corral::Place& record); \
   void __ubsan_handle_##handler(const corral::Place& record) {             \
@@ -75,4 +74,3 @@ void __ubsan_handle_nonnull_return_v1_abort(const void*, const corral::Place& pl
   corral::report("a null pointer is returned where none may be", place);
 }
 }
-// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)

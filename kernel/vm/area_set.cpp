@@ -105,10 +105,10 @@ Result<void> AreaSet::isolate(VirtualAddress start, VirtualAddress end) {
   const u32 cuts = (at_start != nullptr ? 1u : 0u) + (at_end != nullptr ? 1u : 0u);
   if (cuts == 0) return {};
   if (count_ + cuts > max_areas) return Errno::enomem;
-  Area* upper_start = nullptr;
-  Area* upper_end = nullptr;
-  if (at_start != nullptr && (upper_start = new (std::nothrow) Area) == nullptr) return Errno::enomem;
-  if (at_end != nullptr && (upper_end = new (std::nothrow) Area) == nullptr) {
+  Area* upper_start = at_start != nullptr ? new (std::nothrow) Area : nullptr;
+  if (at_start != nullptr && upper_start == nullptr) return Errno::enomem;
+  Area* upper_end = at_end != nullptr ? new (std::nothrow) Area : nullptr;
+  if (at_end != nullptr && upper_end == nullptr) {
     delete upper_start;
     return Errno::enomem;
   }

@@ -16,6 +16,7 @@ Frame** entries_of(const Frame& node) {
 }
 
 // As deep as the tree: at most four levels, since user addresses have 35 bits of page number.
+// NOLINTNEXTLINE(misc-no-recursion): see above
 void release_tree(Frame& node, u32 level) {
   for (u64 i = 0; i < node_entries; ++i) {
     Frame* entry = entries_of(node)[i];

@@ -74,6 +74,7 @@ def look_at(file: Path) -> tuple[bool, str]:
 
 def run(selection: Selection, tally: Tally, *, verbose: bool) -> None:
     build.configure(build.TIDY, verbose=verbose)
+    build.build(build.TIDY, verbose=verbose)
     PASSED.mkdir(exist_ok=True)
     tool = subprocess.run([PROGRAM, "--version"], check=True, capture_output=True).stdout
     entries = json.loads((paths.TIDY_BUILD / "compile_commands.json").read_text(encoding="utf-8"))

@@ -75,8 +75,8 @@ KERNEL_TEST(memory_exhaustion_is_an_answer) {
     all.push_back(*frame.value());
     ++count;
   }
-  const bool block_refused = memory::allocate_block(0).ok() == false;
-  const bool object_refused = memory::make<Large>().ok() == false;
+  const bool block_refused = !memory::allocate_block(0).ok();
+  const bool object_refused = !memory::make<Large>().ok();
   while (Frame* frame = all.pop_front()) memory::release_page(*frame);
   KERNEL_EXPECT(block_refused && object_refused);
   KERNEL_EXPECT(count <= before && count + 64 * 256 > before);  // other cores' lists keep theirs

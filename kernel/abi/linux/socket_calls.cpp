@@ -21,7 +21,7 @@ u64 limit_of(Call& call) {
 }
 
 Result<int> install(Call& call, Ref<OpenFile> file, u32 flags) {
-  return resources_of(call).files().install(file, (flags & fs::o_cloexec) != 0, limit_of(call));
+  return resources_of(call).files().install(std::move(file), (flags & fs::o_cloexec) != 0, limit_of(call));
 }
 
 // ---- making ------------------------------------------------------------------------------------------------------------
@@ -187,7 +187,7 @@ Result<i64> accept(Call& call, OpenFile& file, u32 flags) {
   }
   Result<Ref<UnixSocket>> accepted = socket.accept(call.thread, file.nonblocking(), deadline);
   if (!accepted.ok()) return interrupted(accepted.error(), deadline);
-  Ref<UnixSocket> connection = accepted.value();
+  const Ref<UnixSocket>& connection = accepted.value();
   Ref<OpenFile> made = TRY(fs::make_socket_file(connection, flags & fs::o_nonblock));
   const int descriptor = TRY(install(call, made, flags));
   if (name_at.value == 0) return descriptor;

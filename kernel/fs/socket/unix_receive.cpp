@@ -164,6 +164,7 @@ Result<u64> UnixSocket::receive_packet(Thread& thread, Transfer& transfer, Recei
   return transfer.done();
 }
 
+// NOLINTNEXTLINE(misc-no-recursion): one level: a connection that waits has none itself
 void UnixSocket::take_messages_with_rights(Messages& to) {
   IntrusiveList<UnixSocket, &UnixSocket::scan_link> connections;
   {

@@ -180,6 +180,7 @@ class UnixSocket final : public RefCounted<UnixSocket> {
 };
 
 template <class Visit>
+// NOLINTNEXTLINE(misc-no-recursion): one level: a connection that waits has none itself
 void UnixSocket::for_each_rights(Visit&& visit) {
   IntrusiveList<UnixSocket, &UnixSocket::scan_link> connections;
   const auto look = [&](Message& message) {

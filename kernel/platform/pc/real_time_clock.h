@@ -25,7 +25,7 @@ struct CalendarTime {
   constexpr u64 days_to_1970 = u64{1969} * 365 + 1969 / 4 - 1969 / 100 + 1969 / 400;
   const u64 day =
       days_to_year - days_to_1970 + days_before_month[time.month - 1] + (leap && time.month > 2 ? 1u : 0u) + time.day - 1;
-  seconds = static_cast<i64>(day * 86'400 + time.hour * 3'600 + time.minute * 60 + time.second);
+  seconds = static_cast<i64>(day * 86'400 + time.hour * u64{3'600} + time.minute * u64{60} + time.second);
   return true;
 }
 

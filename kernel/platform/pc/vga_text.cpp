@@ -69,7 +69,7 @@ void VgaText::show(TextScreen& screen) {
   volatile u16* cells = buffer();
   for (u32 row = 0; row < TextScreen::rows; ++row) {
     if ((changed >> row & 1) == 0) continue;
-    volatile u16* to = cells + row * TextScreen::columns;
+    volatile u16* to = cells + u64{row} * TextScreen::columns;
     for (TextScreen::Cell cell : screen.row(row)) *to++ = static_cast<u16>(cell.character | cell.colours << 8);
   }
   const u32 cursor = screen.cursor_visible() ? screen.cursor_row() * TextScreen::columns + screen.cursor_column() : off_screen;
