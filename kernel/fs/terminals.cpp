@@ -94,7 +94,7 @@ class TerminalFile final : public OpenFile {
   const Terminal::Life life_;
 };
 
-Result<Ref<OpenFile>> open_slave_of(Inode& node, Ref<PseudoTerminal> terminal, u32 flags) {
+Result<Ref<OpenFile>> open_slave_of(Inode& node, const Ref<PseudoTerminal>& terminal, u32 flags) {
   const Terminal::Life life = TRY(terminal->slave_opened());
   PseudoTerminal& there = *terminal;
   Result<TerminalFile*> file = memory::make<TerminalFile>(Ref<Inode>::share(node), flags, there, terminal, life);
@@ -180,7 +180,7 @@ Result<Ref<OpenFile>> open_own_terminal(Inode& node, const OpenRequest& request)
   if (console_terminal().controls(process)) return open_line(node, request.flags, false);
   Ref<PseudoTerminal> terminal = pseudo_terminal_of(process);
   if (!terminal) return Errno::enxio;
-  return open_slave_of(node, std::move(terminal), request.flags);
+  return open_slave_of(node, terminal, request.flags);
 }
 
 Result<Ref<OpenFile>> open_pseudo_terminal(Inode& node, const OpenRequest& request) {
@@ -207,7 +207,7 @@ Result<Ref<OpenFile>> open_slave(Inode& node, u32 number, const OpenRequest& req
   Ref<PseudoTerminal> terminal = table.find(number);
   if (!terminal) return Errno::eio;
   PseudoTerminal& there = *terminal;
-  Ref<OpenFile> file = TRY(open_slave_of(node, std::move(terminal), request.flags));
+  Ref<OpenFile> file = TRY(open_slave_of(node, terminal, request.flags));
   if ((request.flags & o_noctty) == 0) there.adopt(request.thread.process());
   return file;
 }

@@ -83,9 +83,10 @@ Result<i64> mount_nine(Call& call, Inode& directory, std::string_view tag) {
   Ref<fs::FileSystem> made = TRY(fs::nine::mount(call.thread, tag));
   char text[longest_path];
   const Result<std::string_view> path = fs::path_of(directory, text);
-  Result<void> outcome = path.ok() ? fs::mounts::add(directory, made, path.value(), tag, false) : Result<void>{path.error()};
+  const Result<void> outcome =
+      path.ok() ? fs::mounts::add(directory, made, path.value(), tag, false) : Result<void>{path.error()};
   if (!outcome.ok()) made->dismantle();
-  return success(std::move(outcome));
+  return success(outcome);
 }
 
 Result<i64> sys_mount(Call& call) {

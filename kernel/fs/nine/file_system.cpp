@@ -75,7 +75,7 @@ Ref<Inode> NineFileSystem::root() {
   return root_;
 }
 
-void NineFileSystem::set_root(Ref<Node> root) {
+void NineFileSystem::set_root(const Ref<Node>& root) {
   root_ = root;
 }
 

@@ -57,7 +57,7 @@ class NineFileSystem final : public FileSystem {
   // The file that has these attributes, known already or made now; it takes over `fid`. `parent` null: the root. enomem.
   Result<Ref<Node>> adopt(const FileAttributes& attributes, u32 fid, Node* parent, std::string_view name, Leftovers& leftovers)
       REQUIRES(names_);
-  void set_root(Ref<Node> root);  // before it is mounted
+  void set_root(const Ref<Node>& root);  // before it is mounted
   // The file was used: it is among the last to be forgotten.
   void touch(Node& node, Leftovers& leftovers) REQUIRES(names_);
   void forget(Node& node) REQUIRES(names_);  // its last reference has gone
