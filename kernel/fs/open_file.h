@@ -59,6 +59,8 @@ class OpenFile : public RefCounted<OpenFile> {
   virtual u32 poll(PollEntry* entry);
   // Its readiness changes, so that epoll takes it.
   [[nodiscard]] virtual bool can_poll() const { return false; }
+  // poll(nullptr) takes no lock, so that it may be called under any.
+  [[nodiscard]] virtual bool polls_without_lock() const { return false; }
   // Bytes that a read would give now (FIONREAD).
   virtual Result<u64> available();
 

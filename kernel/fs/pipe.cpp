@@ -173,12 +173,9 @@ void Pipe::note_readiness() {
   readiness_.store(ready, Order::release);
 }
 
-u32 Pipe::poll(PollEntry* entry, bool reader, bool writer) {
-  constexpr u32 of_reader = poll_readable | poll_hup, of_writer = poll_writable | poll_err;
-  const u32 relevant = (reader ? of_reader : 0u) | (writer ? of_writer : 0u);
-  if (entry == nullptr) return readiness_.load(Order::acquire) & relevant;
+u32 Pipe::poll(PollEntry& entry, u32 relevant) {
   LockGuard guard{lock_};
-  source_.enlist(*entry, relevant);
+  source_.enlist(entry, relevant);
   return readiness_.load(Order::relaxed) & relevant;
 }
 

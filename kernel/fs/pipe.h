@@ -24,7 +24,12 @@ class Pipe final : public RefCounted<Pipe> {
 
   Result<u64> read(Thread& thread, Transfer& transfer, bool nonblocking);
   Result<u64> write(Thread& thread, Transfer& transfer, bool nonblocking);
-  u32 poll(PollEntry* entry, bool reader, bool writer);
+  // What can become of an end.
+  static constexpr u32 of_reader = poll_readable | poll_hup, of_writer = poll_writable | poll_err;
+  // The poll_ bits of both ends. Any context, no lock.
+  [[nodiscard]] u32 readiness() const { return readiness_.load(Order::acquire); }
+  // The bits of `relevant` that hold; the entry is told of changes of them.
+  u32 poll(PollEntry& entry, u32 relevant) EXCLUDES(lock_);
   [[nodiscard]] u64 available() EXCLUDES(lock_);
   [[nodiscard]] u64 capacity() EXCLUDES(lock_);
   // F_SETPIPE_SZ: rounded up to a power of two of pages. ebusy: holds more than that; eperm: above max_capacity; enomem.
@@ -71,8 +76,12 @@ class PipeEnd final : public OpenFile {
   ~PipeEnd() override;
   Result<u64> read(Thread& thread, Transfer& transfer) override { return pipe_->read(thread, transfer, nonblocking()); }
   Result<u64> write(Thread& thread, Transfer& transfer) override { return pipe_->write(thread, transfer, nonblocking()); }
-  u32 poll(PollEntry* entry) override { return pipe_->poll(entry, readable(), writable()); }
+  u32 poll(PollEntry* entry) override {
+    const u32 relevant = (readable() ? Pipe::of_reader : 0u) | (writable() ? Pipe::of_writer : 0u);
+    return entry == nullptr ? pipe_->readiness() & relevant : pipe_->poll(*entry, relevant);
+  }
   [[nodiscard]] bool can_poll() const override { return true; }
+  [[nodiscard]] bool polls_without_lock() const override { return true; }
   Result<u64> available() override { return pipe_->available(); }
   [[nodiscard]] Pipe& pipe() { return *pipe_; }
 

@@ -209,7 +209,13 @@ constexpr u32 for_exceptions = fs::poll_pri;
 constexpr u64 most_selected = 1024;  // FD_SETSIZE: what fd_set holds
 
 struct Sets {
-  u64 words[3][most_selected / 64] = {};
+  u64 words[3][most_selected / 64];
+  // Only the words for so many descriptors are used.
+  explicit Sets(u64 count) {
+    for (auto& set : words) {
+      for (u64 w = 0; w < round_up(count, 64) / 64; ++w) set[w] = 0;
+    }
+  }
 };
 
 Result<void> take_sets(Call& call, u64 count, Sets& sets) {
@@ -221,7 +227,7 @@ Result<void> take_sets(Call& call, u64 count, Sets& sets) {
 }
 
 Result<void> prepare_select(Call& call, u64 count, Polling& polling) {
-  Sets sets;
+  Sets sets{count};
   TRY(take_sets(call, count, sets));
   u64 asked[most_selected / 64];
   u64 chosen = 0;
@@ -245,9 +251,10 @@ Result<void> prepare_select(Call& call, u64 count, Polling& polling) {
 }
 
 Result<i64> tell_select(Call& call, u64 count, Polling& polling) {
-  Sets found;
+  Sets found{count};
   i64 bits = 0;
   for (const PolledFile& polled : polling.files()) {
+    if (polled.ready == 0) continue;
     const u64 i = static_cast<u64>(polled.descriptor);
     const u32 kinds[3] = {for_reading, for_writing, for_exceptions};
     for (unsigned s = 0; s < 3; ++s) {

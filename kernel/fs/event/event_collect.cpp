@@ -46,7 +46,7 @@ bool EventWatch::on_change(u32 bits) {
 bool EventPoll::make_ready(EventWatch& watch) {
   ++watch.changes_;
   if (!watch.ready_link_.linked()) ready_.push_back(watch);
-  return waiters_.wake_one();
+  return waited_for_ && (waited_for_ = waiters_.wake_one());
 }
 
 // A change reaches each instance once, by however many ways: the number of this telling marks where it has been.
@@ -72,16 +72,14 @@ EventPoll::Asked EventPoll::first_to_ask() {
   return {};
 }
 
-EventPoll::Asked EventPoll::next_to_ask() {
-  Asked asked = first_to_ask();
-  if (asked.watch) Watches::remove(*asked.watch);
-  return asked;
-}
-
 void EventPoll::end_scan(Watches& again) {
   while (EventWatch* watch = again.pop_front()) ready_.push_back(*watch);
-  if (--scans_ == 0) (void)scan_end_wanted_.wake_all();
-  if (!ready_.empty()) (void)waiters_.wake_one();
+  --scans_;
+  if (scan_end_waited_for_ && scans_ == 0) {
+    scan_end_waited_for_ = false;
+    (void)scan_end_wanted_.wake_all();
+  }
+  if (waited_for_ && !ready_.empty()) waited_for_ = waiters_.wake_one();
 }
 
 Result<u64> EventPoll::collect(Waiter& waiter, Receiver& receiver, u64 most) {
@@ -90,18 +88,26 @@ Result<u64> EventPoll::collect(Waiter& waiter, Receiver& receiver, u64 most) {
   Asked asked;  // files may end when they are let go of, so never under the lock
   lock_.lock();
   if (ready_.empty()) {
+    scan_end_waited_for_ = scans_ > 0;
     const Errno outcome = scans_ > 0 ? scan_end_wanted_.wait_uninterruptible(waiter) : Errno{};
     lock_.unlock();
     if (outcome != Errno{}) return outcome;
     return u64{0};
   }
   ++scans_;
-  for (Asked next = next_to_ask(); next.watch; next = next_to_ask()) {
-    lock_.unlock();
-    asked = static_cast<Asked&&>(next);
-    const u32 bits = asked.file->poll(nullptr);
-    lock_.lock();
-    EventWatch& watch = *asked.watch;
+  while (EventWatch* next = ready_.pop_front()) {
+    u32 bits = 0;
+    if (next->plain_) {  // it is in the instance, so its file is still there, if only to end
+      bits = next->file_.poll(nullptr);
+    } else {
+      if (!next->file_.retain_if_alive()) continue;
+      Asked held{Ref<EventWatch>::share(*next), Ref<OpenFile>::adopt(&next->file_)};
+      lock_.unlock();
+      asked = static_cast<Asked&&>(held);
+      bits = asked.file->poll(nullptr);
+      lock_.lock();
+    }
+    EventWatch& watch = *next;
     const u32 found = watch.gone_ ? 0 : bits & watch.event_.bits & ~private_bits;
     if (found == 0) continue;
     if (!receiver.take({found, watch.event_.data})) {
@@ -124,6 +130,7 @@ Result<u64> EventPoll::collect(Waiter& waiter, Receiver& receiver, u64 most) {
 Errno EventPoll::wait(Waiter& waiter, Instant deadline) {
   LockGuard guard{lock_};
   if (!ready_.empty() || scans_ > 0) return Errno{};
+  waited_for_ = true;
   return waiters_.wait(waiter, deadline);
 }
 

@@ -22,6 +22,7 @@ class EventCounter final : public OpenFile {
   Result<u64> write(Thread& thread, Transfer& transfer) override EXCLUDES(lock_);
   u32 poll(PollEntry* entry) override EXCLUDES(lock_);
   [[nodiscard]] bool can_poll() const override { return true; }
+  [[nodiscard]] bool polls_without_lock() const override { return true; }
   Result<u64> seek(i64, Whence) override { return u64{0}; }
 
  private:
@@ -29,22 +30,23 @@ class EventCounter final : public OpenFile {
   WaitQueue readers_{lock_}, writers_{lock_};
   PollSource source_{lock_};
   const bool semaphore_;
-  u64 count_ GUARDED_BY(lock_);
+  Atomic<u64> count_;  // changed under lock_
 };
 
 Result<u64> EventCounter::read(Thread& thread, Transfer& transfer) {
   if (transfer.left() < sizeof(u64)) return Errno::einval;
   LockGuard guard{lock_};
-  if (count_ == 0) return nonblocking() ? Errno::eagain : readers_.wait(thread);
-  const u64 taken = semaphore_ ? 1 : count_;
+  const u64 count = count_.load(Order::relaxed);
+  if (count == 0) return nonblocking() ? Errno::eagain : readers_.wait(thread);
+  const u64 taken = semaphore_ ? 1 : count;
   const Result<void> told = transfer.put(0, &taken, sizeof taken);
   if (told.ok()) {
-    count_ -= taken;
+    count_.store(count - taken, Order::release);
     transfer.advance(sizeof taken);
     (void)writers_.wake_all();  // how much each of them wants to add is not known
     source_.notify(poll_writable);
   }
-  if (count_ > 0 && (!told.ok() || semaphore_)) (void)readers_.wake_one();
+  if (count > taken || !told.ok()) (void)readers_.wake_one();
   if (!told.ok()) return told.error();
   return transfer.done();
 }
@@ -55,8 +57,9 @@ Result<u64> EventCounter::write(Thread& thread, Transfer& transfer) {
   LockGuard guard{lock_};
   TRY(transfer.get(0, &added, sizeof added));
   if (added > most) return Errno::einval;
-  if (added > most - count_) return nonblocking() ? Errno::eagain : writers_.wait(thread);
-  count_ += added;
+  const u64 count = count_.load(Order::relaxed);
+  if (added > most - count) return nonblocking() ? Errno::eagain : writers_.wait(thread);
+  count_.store(count + added, Order::release);
   transfer.advance(sizeof added);
   (void)readers_.wake_one();
   source_.notify(poll_readable);
@@ -64,9 +67,12 @@ Result<u64> EventCounter::write(Thread& thread, Transfer& transfer) {
 }
 
 u32 EventCounter::poll(PollEntry* entry) {
-  LockGuard guard{lock_};
-  if (entry != nullptr) source_.enlist(*entry);
-  return (count_ > 0 ? poll_in : 0) | (count_ < most ? poll_out : 0) | (count_ > most ? poll_err : 0);
+  if (entry != nullptr) {
+    LockGuard guard{lock_};
+    source_.enlist(*entry);
+  }
+  const u64 count = count_.load(Order::acquire);
+  return (count > 0 ? poll_in : 0) | (count < most ? poll_out : 0);
 }
 
 }  // namespace

@@ -19,7 +19,11 @@ u64 most_watches() {
 }  // namespace
 
 EventWatch::EventWatch(EventPoll& owner, OpenFile& file, int descriptor, const Event& event)
-    : owner_{Ref<EventPoll>::share(owner)}, file_{file}, descriptor_{descriptor}, event_{event} {
+    : owner_{Ref<EventPoll>::share(owner)},
+      file_{file},
+      descriptor_{descriptor},
+      plain_{file.polls_without_lock()},
+      event_{event} {
   watch_count.fetch_add(1, Order::relaxed);
 }
 

@@ -75,7 +75,6 @@ class EventPoll final : public RefCounted<EventPoll> {
     Ref<OpenFile> file;
   };
   Asked first_to_ask() REQUIRES(lock_);  // stays on the list
-  Asked next_to_ask() REQUIRES(lock_);
   void end_scan(Watches& again) REQUIRES(lock_);
   [[nodiscard]] bool any_ready() EXCLUDES(lock_);
   // How many instances are in the longest chain from this one on, itself included. The nesting lock is held.
@@ -87,6 +86,8 @@ class EventPoll final : public RefCounted<EventPoll> {
   Watches ready_ GUARDED_BY(lock_);
   WaitQueue waiters_{lock_}, scan_end_wanted_{lock_};
   u32 scans_ GUARDED_BY(lock_) = 0;
+  // False: the queue is empty for sure.
+  bool waited_for_ GUARDED_BY(lock_) = false, scan_end_waited_for_ GUARDED_BY(lock_) = false;
 
   // source_ and telling_: the nesting lock, one for all instances. nested_ to chain_: the lock of the links.
   PollSource source_;

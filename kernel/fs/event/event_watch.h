@@ -38,6 +38,7 @@ class EventWatch final : public RefCounted<EventWatch>, public PollListener {
   const Ref<EventPoll> owner_;
   OpenFile& file_;  // may be used while a reference is held, or with gone_ false under the instance's lock to get one
   const int descriptor_;
+  const bool plain_;       // the file can be asked under the instance's lock
   PollEntry entry_;
   TreeLink tree_link_;     // instance
   ListLink ready_link_;    // instance
