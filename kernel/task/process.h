@@ -108,8 +108,30 @@ class Process final : public RefCounted<Process> {
   Atomic<i64> user_ns{0}, system_ns{0}, children_user_ns{0}, children_system_ns{0};
   Atomic<i64> start_ns{0};
 
-  struct Limits {  // RLIMIT_* that are enforced
-    u64 processes = 4096, open_files = 1024, address_space = ~u64{0}, stack = 8u << 20, pending_signals = 4096;
+  struct Limits {
+    enum Number : u32 {  // RLIMIT_*
+      stack_number = 3,
+      core_number = 4,
+      resident_number = 5,
+      processes_number = 6,
+      open_files_number = 7,
+      locked_memory_number = 8,
+      address_space_number = 9,
+      locks_number = 10,
+      pending_signals_number = 11,
+      message_queues_number = 12,
+      nice_number = 13,
+      real_time_priority_number = 14,
+      count = 16,
+    };
+    static constexpr u64 unlimited = ~u64{0};
+    // Enforced.
+    u64 processes = 4096, open_files = 1024, address_space = unlimited, stack = 8u << 20, pending_signals = 4096;
+    // Kept and told: there is nothing that they bound, or they do not bound root.
+    u64 core = 0, resident = unlimited, locked_memory = 8u << 20, locks = unlimited, message_queues = 819'200, nice = 0,
+        real_time_priority = 0;
+    u64 hard[count] = {unlimited, unlimited, unlimited, unlimited, unlimited, unlimited, unlimited, 1u << 20,
+                       8u << 20,  unlimited, unlimited, unlimited, 819'200,   0,         0,         unlimited};
   } limits;  // thread: changed by prlimit of own threads
 
  private:

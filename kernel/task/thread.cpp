@@ -81,7 +81,9 @@ void Thread::change_nice(i32 nice) {
 
 void Thread::inherit_wishes(const Thread& parent) {
   wanted_cores_.assign(parent.affinity(), Order::relaxed);
-  wanted_nice_.store(parent.nice(), Order::relaxed);
+  const bool reset = (parent.policy() & reset_on_fork) != 0;
+  wanted_nice_.store(reset && parent.nice() < 0 ? 0 : parent.nice(), Order::relaxed);
+  change_policy(parent.policy() & ~reset_on_fork);
 }
 
 void Thread::take_wishes(Scheduler& scheduler) {

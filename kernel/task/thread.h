@@ -143,6 +143,11 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   void change_nice(i32 nice);
   void inherit_wishes(const Thread& parent);  // before it runs
   [[nodiscard]] i32 nice() const { return wanted_nice_.load(Order::relaxed); }
+  // Linux's scheduling policy as the program asked for it, for telling it: other (0), batch (3) or idle (5), with
+  // reset_on_fork. The scheduler treats all three alike.
+  static constexpr u32 reset_on_fork = 0x4000'0000;  // SCHED_RESET_ON_FORK: no child is above nice 0
+  void change_policy(u32 policy) { policy_.store(policy, Order::relaxed); }
+  [[nodiscard]] u32 policy() const { return policy_.load(Order::relaxed); }
 
   char name[16] = {};  // thread writes, any reads (torn reads are harmless): comm
 
@@ -170,6 +175,7 @@ class Thread final : public RefCounted<Thread>, public Waiter {
  private:
   AtomicCoreSet wanted_cores_;      // any
   Atomic<i32> wanted_nice_{0};      // any
+  Atomic<u32> policy_{0};           // any
 
   // ---- own cache lines: read by wakers on other cores
   alignas(cache_line) Atomic<CoreId> home_{CoreId{0}};

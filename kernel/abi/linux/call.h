@@ -56,5 +56,6 @@ struct Entry {
 [[nodiscard]] std::span<const Entry> futex_calls();
 [[nodiscard]] std::span<const Entry> scheduling_calls();
 [[nodiscard]] std::span<const Entry> system_calls();
+[[nodiscard]] std::span<const Entry> limit_calls();      // prlimit and its older forms
 
 }  // namespace corral::abi

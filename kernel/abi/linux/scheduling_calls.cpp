@@ -1,4 +1,4 @@
-// sched_yield, affinity, priorities, getcpu. Source: Linux sched(7), sched_setaffinity(2).
+// sched_yield, affinity, policies, priorities, getcpu. Source: Linux sched(7), sched_setaffinity(2).
 #include "abi/linux/call.h"
 #include "core/core.h"
 #include "task/executive.h"
@@ -8,7 +8,11 @@ namespace corral::abi {
 
 namespace {
 
-enum SchedulingClass : i32 { other = 0, fifo = 1, round_robin = 2, batch = 3, idle = 5 };
+enum SchedulingPolicy : u32 { other = 0, fifo = 1, round_robin = 2, batch = 3, idle = 5, deadline = 6 };
+
+i32 clamped_nice(i32 nice) {
+  return nice < -20 ? -20 : nice > 19 ? 19 : nice;
+}
 
 Result<i64> sys_sched_yield(Call&) {
   this_core().executive->yield_current();
@@ -56,29 +60,108 @@ Result<i64> sys_getcpu(Call& call) {
 }
 
 // Only the normal class exists so far: the others are refused as Linux refuses a caller without the right.
+Result<void> check_policy(u32 policy, i32 priority) {
+  switch (policy) {
+    case other:
+    case batch:
+    case idle: return priority == 0 ? Result<void>{} : Errno::einval;
+    case fifo:
+    case round_robin: return priority < 1 || priority > 99 ? Errno::einval : Errno::eperm;
+    default: return Errno::einval;
+  }
+}
+
 Result<i64> sys_sched_setscheduler(Call& call) {
-  (void)TRY(thread_of(call, call.number(0)));
+  if (call.argument[2] == 0 || call.number(0) < 0 || call.number(1) < 0) return Errno::einval;
   const i32 priority = TRY(call.read<i32>(call.address(2)));
-  const i32 wanted = call.number(1) & ~0x4000'0000;
-  if (wanted == other || wanted == batch || wanted == idle) return priority == 0 ? Result<i64>{0} : Result<i64>{Errno::einval};
-  if (wanted == fifo || wanted == round_robin) { return priority < 1 || priority > 99 ? Errno::einval : Errno::eperm; }
-  return Errno::einval;
+  const Ref<Thread> thread = TRY(thread_of(call, call.number(0)));
+  const auto policy = static_cast<u32>(call.argument[1]);
+  TRY(check_policy(policy & ~Thread::reset_on_fork, priority));
+  thread->change_policy(policy);
+  return 0;
 }
 Result<i64> sys_sched_getscheduler(Call& call) {
-  (void)TRY(thread_of(call, call.number(0)));
-  return other;
+  const Ref<Thread> thread = TRY(thread_of(call, call.number(0)));
+  return i64{thread->policy()};
 }
 Result<i64> sys_sched_setparam(Call& call) {
+  if (call.argument[1] == 0 || call.number(0) < 0) return Errno::einval;
+  const i32 priority = TRY(call.read<i32>(call.address(1)));
   (void)TRY(thread_of(call, call.number(0)));
-  return TRY(call.read<i32>(call.address(1))) == 0 ? Result<i64>{0} : Result<i64>{Errno::einval};
+  return priority == 0 ? Result<i64>{0} : Result<i64>{Errno::einval};
 }
 Result<i64> sys_sched_getparam(Call& call) {
+  if (call.argument[1] == 0) return Errno::einval;
   (void)TRY(thread_of(call, call.number(0)));
   TRY(call.write(call.address(1), i32{0}));
   return 0;
 }
+
+// struct sched_attr, as long as Linux 6.1 has it; the first 48 bytes are its first version.
+struct SchedulingAttributes {
+  u32 size, policy;
+  u64 flags;
+  i32 nice;
+  u32 priority;
+  u64 runtime, deadline, period;
+  u32 utilisation_low, utilisation_high;
+};
+static_assert(sizeof(SchedulingAttributes) == 56);
+constexpr u32 first_attributes_size = 48;
+enum AttributeFlag : u64 { flag_reset_on_fork = 1, flag_keep_policy = 8, flag_keep_parameters = 16 };
+
+Result<i64> sys_sched_getattr(Call& call) {
+  const auto size = static_cast<u32>(call.argument[2]);
+  if (call.argument[1] == 0 || call.number(0) < 0 || size < first_attributes_size || size > page_size ||
+      static_cast<u32>(call.argument[3]) != 0) {
+    return Errno::einval;
+  }
+  const Ref<Thread> thread = TRY(thread_of(call, call.number(0)));
+  SchedulingAttributes attributes{};
+  attributes.size = size < sizeof attributes ? size : sizeof attributes;
+  attributes.policy = thread->policy() & ~Thread::reset_on_fork;
+  attributes.flags = (thread->policy() & Thread::reset_on_fork) != 0 ? flag_reset_on_fork : 0;
+  attributes.nice = thread->nice();
+  TRY(vm::copy_out(call.space, call.thread.caller, call.address(1), &attributes, attributes.size));
+  return 0;
+}
+
+// The attributes that a program gives. e2big: longer than known, with something behind that is not zero.
+Result<SchedulingAttributes> read_attributes(Call& call, VirtualAddress from) {
+  u32 size = TRY(call.read<u32>(from));
+  if (size == 0) size = first_attributes_size;
+  if (size < first_attributes_size || size > page_size) {
+    TRY(call.write(from, u32{sizeof(SchedulingAttributes)}));
+    return Errno::e2big;
+  }
+  for (u32 i = sizeof(SchedulingAttributes); i < size; ++i) {
+    if (TRY(call.read<u8>(from + i)) != 0) return Errno::e2big;
+  }
+  SchedulingAttributes attributes{};
+  const u32 known = size < sizeof attributes ? size : sizeof attributes;
+  TRY(vm::copy_in(call.space, call.thread.caller, &attributes, from, known));
+  return attributes;
+}
+
+Result<i64> sys_sched_setattr(Call& call) {
+  constexpr u64 known_flags = flag_reset_on_fork | flag_keep_policy | flag_keep_parameters;
+  if (call.argument[1] == 0 || call.number(0) < 0 || static_cast<u32>(call.argument[2]) != 0) return Errno::einval;
+  const SchedulingAttributes attributes = TRY(read_attributes(call, call.address(1)));
+  if (static_cast<i32>(attributes.policy) < 0) return Errno::einval;
+  const Ref<Thread> thread = TRY(thread_of(call, call.number(0)));
+  if ((attributes.flags & ~known_flags) != 0) return Errno::einval;
+  const bool keep = (attributes.flags & flag_keep_policy) != 0;
+  const u32 policy = keep ? thread->policy() & ~Thread::reset_on_fork : attributes.policy;
+  if (policy == deadline) return Errno::eperm;
+  TRY(check_policy(policy, static_cast<i32>(attributes.priority)));
+  thread->change_policy(policy | ((attributes.flags & flag_reset_on_fork) != 0 ? Thread::reset_on_fork : 0));
+  if ((attributes.flags & flag_keep_parameters) == 0 && policy != idle) thread->change_nice(clamped_nice(attributes.nice));
+  return 0;
+}
+
 Result<i64> sys_sched_get_priority_max(Call& call) {
-  switch (call.number(0)) {
+  switch (static_cast<u32>(call.argument[0])) {
+    case deadline: return 0;
     case fifo:
     case round_robin: return 99;
     case other:
@@ -103,10 +186,9 @@ Result<i64> sys_getpriority(Call& call) {
 
 Result<i64> sys_setpriority(Call& call) {
   if (call.number(0) < 0 || call.number(0) > 2) return Errno::einval;
-  const i32 nice = call.number(2) < -20 ? -20 : call.number(2) > 19 ? 19 : call.number(2);
   if (call.number(0) != which_process) return Errno::esrch;
   const Ref<Thread> thread = TRY(thread_of(call, call.number(1)));
-  thread->change_nice(nice);
+  thread->change_nice(clamped_nice(call.number(2)));
   return 0;
 }
 
@@ -123,6 +205,8 @@ constexpr Entry entries[] = {
     {203, "sched_setaffinity", sys_sched_setaffinity},
     {204, "sched_getaffinity", sys_sched_getaffinity},
     {309, "getcpu", sys_getcpu},
+    {314, "sched_setattr", sys_sched_setattr},
+    {315, "sched_getattr", sys_sched_getattr},
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The rest: names of the system, limits, random numbers, processor state of a thread, the log, the end of the machine.
+// The rest: names of the system, random numbers, processor state of a thread, the log, the end of the machine.
 #include "abi/linux/call.h"
 #include "arch/tls.h"
 #include "core/core.h"
@@ -139,56 +139,6 @@ Result<i64> sys_prctl(Call& call) {
   }
 }
 
-struct Limit {
-  u64 soft, hard;
-};
-
-Result<i64> limits(Call& call, Process& process, u32 resource, VirtualAddress new_at, VirtualAddress old_at) {
-  enum : u32 { stack = 3, processes_limit = 6, open_files = 7, address_space = 9, pending_signals = 11, resource_count = 16 };
-  if (resource >= resource_count) return Errno::einval;
-  constexpr u64 unlimited = ~u64{0};
-  u64* kept = nullptr;
-  switch (resource) {
-    case stack: kept = &process.limits.stack; break;
-    case processes_limit: kept = &process.limits.processes; break;
-    case open_files: kept = &process.limits.open_files; break;
-    case address_space: kept = &process.limits.address_space; break;
-    case pending_signals: kept = &process.limits.pending_signals; break;
-    default: break;
-  }
-  Limit wanted{};
-  if (new_at.value != 0) {
-    wanted = TRY(call.read<Limit>(new_at));
-    if (wanted.soft > wanted.hard) return Errno::einval;
-    if (kept == nullptr && (wanted.soft != unlimited)) return Errno::eperm;  // not enforced, so not pretended
-  }
-  if (old_at.value != 0) TRY(call.write(old_at, Limit{kept != nullptr ? *kept : unlimited, unlimited}));
-  if (new_at.value != 0 && kept != nullptr) {
-    *kept = wanted.soft;
-    if (resource == address_space) {
-      if (const Ref<vm::AddressSpace> space = process.space()) space->set_limit(wanted.soft);
-    }
-  }
-  return 0;
-}
-
-Result<i64> sys_prlimit64(Call& call) {
-  Ref<Process> process = Ref<Process>::share(call.process);
-  if (call.number(0) != 0) {
-    process = processes::find({call.number(0)});
-    if (!process) return Errno::esrch;
-  }
-  return limits(call, *process, static_cast<u32>(call.argument[1]), call.address(2), call.address(3));
-}
-Result<i64> sys_getrlimit(Call& call) {
-  if (call.argument[1] == 0) return Errno::efault;
-  return limits(call, call.process, static_cast<u32>(call.argument[0]), {}, call.address(1));
-}
-Result<i64> sys_setrlimit(Call& call) {
-  if (call.argument[1] == 0) return Errno::efault;
-  return limits(call, call.process, static_cast<u32>(call.argument[0]), call.address(1), {});
-}
-
 Result<i64> sys_syslog(Call& call) {
   enum : i32 { read_all = 3, read_and_clear = 4, size_unread = 9, size_buffer = 10 };
   constexpr u64 ring = 65536;
@@ -239,15 +189,12 @@ Result<i64> sys_personality(Call& call) {
 
 constexpr Entry entries[] = {
     {63, "uname", sys_uname},
-    {97, "getrlimit", sys_getrlimit},
     {99, "sysinfo", sys_sysinfo},
     {103, "syslog", sys_syslog},
     {135, "personality", sys_personality},
     {157, "prctl", sys_prctl},
     {158, "arch_prctl", sys_arch_prctl},
-    {160, "setrlimit", sys_setrlimit},
     {169, "reboot", sys_reboot},
-    {302, "prlimit64", sys_prlimit64},
     {318, "getrandom", sys_getrandom},
     {324, "membarrier", sys_membarrier},
     {334, "rseq", sys_rseq},

@@ -82,6 +82,8 @@ void initialise_system_calls() {
   add(scheduling_calls());
   add(system_calls());
   add(transfer_calls());
+  add(copy_calls());
+  add(limit_calls());
   add(descriptor_calls());
   add(poll_calls());
   add(epoll_calls());

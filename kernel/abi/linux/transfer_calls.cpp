@@ -1,5 +1,5 @@
-// read, write, their vector and positioned forms, sendfile, getdents64. Source: Linux man-pages read(2), readv(2), pread(2),
-// sendfile(2), getdents(2). Progress over waits is kept in step.word[progress].
+// read, write, their vector and positioned forms, getdents64. Source: Linux man-pages read(2), readv(2), pread(2), getdents(2).
+// Progress over waits is kept in step.word[progress].
 #include "abi/linux/held_file.h"
 #include "fs/inode.h"
 #include "lib/memory_functions.h"
@@ -84,72 +84,6 @@ Result<i64> sys_vector_2(Call& call) {
   return sys_vector_at<D>(call);
 }
 
-// ---- sendfile ----------------------------------------------------------------------------------------------------------
-
-// Words of the step: how much was sent, where the input began, and that it is known.
-constexpr unsigned word_sent = 0, word_start = 1;
-constexpr u64 sendfile_piece = 16 << 10;
-
-Result<u64> send_pieces(Call& call, OpenFile& out, OpenFile& in, u64 size) {
-  u64& sent = call.thread.step.word[word_sent];
-  const u64 start = call.thread.step.word[word_start];
-  auto* bytes = static_cast<u8*>(memory::allocate(sendfile_piece));
-  if (bytes == nullptr) return sent > 0 ? Result<u64>{sent} : Errno::enomem;
-  Errno error{};
-  for (const u64 before = sent; sent < size;) {
-    if (sent - before >= fs::bytes_without_pause) {
-      error = fs::pause_step(call.thread);
-      break;
-    }
-    Transfer from{std::span<u8>{bytes, fs::smaller(size - sent, sendfile_piece)}};
-    const Result<u64> got = in.read_at(call.thread, start + sent, from);
-    if (!got.ok()) {
-      error = got.error() == Errno::espipe ? Errno::einval : got.error();
-      break;
-    }
-    if (got.value() == 0) break;
-    Transfer to{std::span<const u8>{bytes, got.value()}};
-    const Result<u64> put = out.write(call.thread, to);
-    if (!put.ok()) {
-      error = put.error();
-      break;
-    }
-    sent += put.value();
-  }
-  memory::release(bytes);
-  if (error == Errno::blocked || (error != Errno{} && sent == 0)) return error;
-  return sent;
-}
-
-Result<i64> sys_sendfile(Call& call) {
-  Ref<OpenFile> out = TRY(file_at(call, 0));
-  Ref<OpenFile> in = TRY(file_at(call, 1));
-  if (!out->writable() || !in->readable()) return Errno::ebadf;
-  if ((out->flags() & fs::o_append) != 0) return Errno::einval;
-  const VirtualAddress offset_at = call.address(2);
-  StepState& step = call.thread.step;
-  if (step.phase == 0) {
-    if (offset_at.value != 0) {
-      const i64 offset = TRY(call.read<i64>(offset_at));
-      if (offset < 0) return Errno::einval;
-      step.word[word_start] = static_cast<u64>(offset);
-    } else {
-      const Result<u64> position = in->seek(0, fs::Whence::current);
-      if (!position.ok()) return Errno::einval;
-      step.word[word_start] = position.value();
-    }
-    step.phase = 1;
-  }
-  const u64 sent = TRY(send_pieces(call, *out, *in, fs::smaller(call.argument[3], max_transfer)));
-  const u64 end = step.word[word_start] + sent;
-  if (offset_at.value != 0) {
-    TRY(call.write(offset_at, end));
-  } else {
-    (void)in->seek(static_cast<i64>(end), fs::Whence::start);
-  }
-  return static_cast<i64>(sent);
-}
-
 // ---- directories -------------------------------------------------------------------------------------------------------
 
 // Names in the form of struct linux_dirent64: inode, next position, length of the record, type, name.
@@ -213,7 +147,6 @@ constexpr Entry entries[] = {
     {18, "pwrite64", sys_plain_at<Direction::out>},
     {19, "readv", sys_vector<Direction::in>},
     {20, "writev", sys_vector<Direction::out>},
-    {40, "sendfile", sys_sendfile},
     {217, "getdents64", sys_getdents64},
     {295, "preadv", sys_vector_at<Direction::in>},
     {296, "pwritev", sys_vector_at<Direction::out>},

@@ -236,21 +236,31 @@ Result<void> process_limits(TextBuffer& to, const Subject& subject) {
   Ref<Process> process = TRY(process_of(subject));
   const Process::Limits& limits = process->limits;
   to.print("{-26}{-21}{-21}{-10}\n", "Limit", "Soft Limit", "Hard Limit", "Units");
-  const auto line = [&](const char* name, u64 value, const char* unit) {
-    char number[24];
-    const std::string_view text = value == ~u64{0} ? "unlimited" : format_to(number, "{}", value);
-    to.print("{-26}{-21}{-21}{-10}\n", name, text, text, unit);
+  u32 number = 0;  // RLIMIT_*: the lines are in their order
+  const auto line = [&](const char* name, u64 soft, const char* unit) {
+    char first[24];
+    char second[24];
+    const auto text = [](std::span<char> room, u64 value) {
+      return value == Process::Limits::unlimited ? std::string_view{"unlimited"} : format_to(room, "{}", value);
+    };
+    to.print("{-26}{-21}{-21}{-10}\n", name, text(first, soft), text(second, limits.hard[number++]), unit);
   };
-  line("Max cpu time", ~u64{0}, "seconds");
-  line("Max file size", ~u64{0}, "bytes");
-  line("Max data size", ~u64{0}, "bytes");
+  line("Max cpu time", Process::Limits::unlimited, "seconds");
+  line("Max file size", Process::Limits::unlimited, "bytes");
+  line("Max data size", Process::Limits::unlimited, "bytes");
   line("Max stack size", limits.stack, "bytes");
-  line("Max core file size", 0, "bytes");
-  line("Max resident set", ~u64{0}, "bytes");
+  line("Max core file size", limits.core, "bytes");
+  line("Max resident set", limits.resident, "bytes");
   line("Max processes", limits.processes, "processes");
   line("Max open files", limits.open_files, "files");
-  line("Max locked memory", ~u64{0}, "bytes");
+  line("Max locked memory", limits.locked_memory, "bytes");
   line("Max address space", limits.address_space, "bytes");
+  line("Max file locks", limits.locks, "locks");
+  line("Max pending signals", limits.pending_signals, "signals");
+  line("Max msgqueue size", limits.message_queues, "bytes");
+  line("Max nice priority", limits.nice, "");
+  line("Max realtime priority", limits.real_time_priority, "");
+  line("Max realtime timeout", Process::Limits::unlimited, "us");
   return {};
 }
 

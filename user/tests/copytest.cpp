@@ -1,0 +1,109 @@
+// copy_file_range: bytes from file to file within the kernel, at positions of their own and at those of the files.
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <stdint.h>
+#include <string.h>
+
+#include "check.h"
+
+namespace {
+
+constexpr char source_path[] = "/tmp/copytest-source";
+constexpr char target_path[] = "/tmp/copytest-target";
+constexpr long size = 300'000;
+char bytes[size], copy[size];
+
+long copy_range(int in, int64_t* in_at, int out, int64_t* out_at, size_t length, unsigned flags = 0) {
+  return syscall(SYS_copy_file_range, in, in_at, out, out_at, length, flags);
+}
+
+int open_new(const char* path) {
+  const int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0644);
+  CHECK(fd >= 0);
+  return fd;
+}
+
+void test_a_whole_file(int source) {
+  const int target = open_new(target_path);
+  CHECK_EQ(lseek(source, 0, SEEK_SET), 0);
+  long done = 0;
+  for (long now; (now = copy_range(source, nullptr, target, nullptr, 1 << 30)) > 0;) done += now;
+  CHECK_EQ(done, size);
+  CHECK_EQ(lseek(source, 0, SEEK_CUR), size);
+  CHECK_EQ(lseek(target, 0, SEEK_CUR), size);
+  CHECK_EQ(pread(target, copy, size, 0), size);
+  CHECK_EQ(memcmp(bytes, copy, size), 0);
+  CHECK_EQ(copy_range(source, nullptr, target, nullptr, 10), 0);
+  CHECK_EQ(close(target), 0);
+}
+
+void test_at_given_places(int source) {
+  const int target = open_new(target_path);
+  int64_t from = 5000;
+  int64_t to = 100;
+  CHECK_EQ(copy_range(source, &from, target, &to, 20'000), 20'000);
+  CHECK_EQ(from, 25'000);
+  CHECK_EQ(to, 20'100);
+  CHECK_EQ(lseek(target, 0, SEEK_CUR), 0);
+  CHECK_EQ(pread(target, copy, size, 0), 20'100);
+  for (int i = 0; i < 100; ++i) CHECK_EQ(copy[i], 0);
+  CHECK_EQ(memcmp(bytes + 5000, copy + 100, 20'000), 0);
+  from = size - 10;
+  CHECK_EQ(copy_range(source, &from, target, &to, 100), 10);
+  CHECK_EQ(from, size);
+  from = size + 10;
+  CHECK_EQ(copy_range(source, &from, target, &to, 100), 0);
+  // Within one file, beside each other.
+  from = 0;
+  to = 1000;
+  CHECK_EQ(copy_range(target, &from, target, &to, 1000), 1000);
+  from = 0;
+  to = 500;
+  CHECK_ERRNO(copy_range(target, &from, target, &to, 1000), EINVAL);
+  CHECK_EQ(close(target), 0);
+}
+
+void test_errors(int source) {
+  const int target = open_new(target_path);
+  const int reading = open(target_path, O_RDONLY);
+  const int writing = open(source_path, O_WRONLY);
+  const int appending = open(target_path, O_WRONLY | O_APPEND);
+  const int directory = open("/tmp", O_RDONLY);
+  int ends[2];
+  CHECK_EQ(pipe(ends), 0);
+  CHECK_ERRNO(copy_range(-1, nullptr, target, nullptr, 1), EBADF);
+  CHECK_ERRNO(copy_range(source, nullptr, -1, nullptr, 1), EBADF);
+  CHECK_ERRNO(copy_range(source, nullptr, reading, nullptr, 1), EBADF);
+  CHECK_ERRNO(copy_range(writing, nullptr, target, nullptr, 1), EBADF);
+  CHECK_ERRNO(copy_range(source, nullptr, appending, nullptr, 1), EBADF);
+  CHECK_ERRNO(copy_range(source, nullptr, target, nullptr, 1, 8), EINVAL);
+  CHECK_ERRNO(copy_range(directory, nullptr, target, nullptr, 1), EISDIR);
+  CHECK_ERRNO(copy_range(ends[0], nullptr, target, nullptr, 1), EINVAL);
+  CHECK_ERRNO(copy_range(source, reinterpret_cast<int64_t*>(8), target, nullptr, 1), EFAULT);
+  int64_t before = -1;
+  CHECK_ERRNO(copy_range(source, &before, target, nullptr, 1), EOVERFLOW);
+  before = -100;
+  CHECK_ERRNO(copy_range(source, &before, target, nullptr, 1), EINVAL);
+  const int opened[] = {target, reading, writing, appending, directory, ends[0], ends[1]};
+  for (const int fd : opened) CHECK_EQ(close(fd), 0);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  check_begin("copytest", argc, argv);
+  for (long i = 0; i < size; ++i) bytes[i] = static_cast<char>(i * 7 + i / 251);
+  const int source = open_new(source_path);
+  CHECK_EQ(write(source, bytes, size), size);
+  test_a_whole_file(source);
+  test_at_given_places(source);
+  test_errors(source);
+  CHECK_EQ(close(source), 0);
+  CHECK_EQ(unlink(source_path), 0);
+  CHECK_EQ(unlink(target_path), 0);
+  return check_done();
+}
