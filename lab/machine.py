@@ -36,6 +36,7 @@ class Machine:
     count_instructions: bool = False
     folders: tuple[Folder, ...] = ()
     disks: tuple[Path, ...] = ()  # files with the disks' bytes
+    more: tuple[str, ...] = ()  # further words for QEMU, as they are
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 // The devices of /dev that have no hardware behind them, and the table of all of them. See device_files.h.
 #include "fs/device_files.h"
+#include "fs/disk.h"
 #include "fs/generated_file.h"
 #include "fs/pseudo_terminal.h"
 #include "fs/terminals.h"
@@ -122,6 +123,7 @@ Result<Ref<OpenFile>> open_device(Inode& node, DeviceNumber number, const OpenRe
       if (file.number == number) return file.open(node, request);
     }
   }
+  if (node.type() == FileType::block) return open_disk(node, number, request);
   return Errno::enxio;
 }
 

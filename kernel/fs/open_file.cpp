@@ -48,6 +48,9 @@ void OpenFile::set_directory_position(u64) {}
 Result<i64> OpenFile::control(Thread&, vm::AddressSpace&, u32, u64) {
   return Errno::enotty;
 }
+Result<void> OpenFile::sync(u64& progress) {
+  return inode_->sync(progress);
+}
 Result<Ref<vm::Backing>> OpenFile::backing() {
   return Errno::enodev;
 }

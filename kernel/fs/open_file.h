@@ -53,6 +53,8 @@ class OpenFile : public RefCounted<OpenFile> {
   virtual void set_directory_position(u64 position);
   // ioctl; `argument` is the call's third argument. enotty.
   virtual Result<i64> control(Thread& thread, vm::AddressSpace& space, u32 request, u64 argument);
+  // fsync: as Inode::sync.
+  virtual Result<void> sync(u64& progress);
   // Pages for mmap. enodev; eacces.
   virtual Result<Ref<vm::Backing>> backing();
   // Which of the poll_ bits hold now. `entry`, when given, is enlisted so that it is told about every later change.

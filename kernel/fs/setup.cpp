@@ -6,6 +6,7 @@
 #include "fs/cache/write_back.h"
 #include "fs/console_terminal.h"
 #include "fs/device_files.h"
+#include "fs/disk.h"
 #include "fs/initramfs.h"
 #include "fs/mounts.h"
 #include "fs/nine/file_system.h"
@@ -49,6 +50,12 @@ Result<Ref<FileSystem>> make_devices(u64 page_limit) {
   Ref<Inode> root = devices->root();
   for (const DeviceFile& file : device_files()) {
     (void)TRY(root->create(file.name, {.type = FileType::character, .permissions = file.permissions, .special = file.number}));
+  }
+  TRY(Disk::start_all());
+  for (u32 i = 0; i < Disk::count(); ++i) {
+    const char name[] = {'v', 'd', static_cast<char>('a' + i)};
+    (void)TRY(root->create({name, sizeof name},
+                           {.type = FileType::block, .permissions = 0660, .special = {Disk::major, i * Disk::minors_of_disk}}));
   }
   TRY(symlink(*root, "fd", "/proc/self/fd"));
   TRY(symlink(*root, "stdin", "/proc/self/fd/0"));
@@ -118,7 +125,11 @@ void start_terminal() {
 
 void shut_down() {
   constexpr Duration patience = seconds(20);
-  if (!write_back::finish(nine::Server::poll_all, patience)) log::error("files: not everything could be written");
+  const auto poll = [] {
+    nine::Server::poll_all();
+    Disk::poll_all();
+  };
+  if (!write_back::finish(poll, patience)) log::error("files: not everything could be written");
   console_terminal().flush_now();
 }
 

@@ -187,7 +187,7 @@ Result<i64> sys_fsync(Call& call) {
   Ref<OpenFile> file = TRY(file_at(call, 0));
   const fs::FileType type = file->inode().type();
   if (type == fs::FileType::fifo || type == fs::FileType::character) return Errno::einval;
-  return success(file->inode().sync(call.thread.step.word[0]));
+  return success(file->sync(call.thread.step.word[0]));
 }
 
 Result<i64> sys_syncfs(Call& call) {

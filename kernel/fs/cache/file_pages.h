@@ -60,6 +60,8 @@ class FilePages {
   void pages_at_hand(u64 first, std::span<Frame*> frames) EXCLUDES(lock_);
   // A page that the caller has mapped, or has a reference to, is about to be written through a mapping. blocked, enospc.
   Result<void> prepare_write(u64 index, Waiter& waiter) EXCLUDES(lock_);
+  // The caller has changed a page to which it has a reference from page(): it is dirty. Not for mapped memory.
+  void wrote(u64 index) EXCLUDES(lock_);
   // The file has `size` bytes from now on. Pages behind it are forgotten, after those that are under way have arrived: blocked.
   Result<void> truncate(u64 size, Waiter& waiter) EXCLUDES(lock_);
   // Brings every page that was dirty at the first call to where the file is. `progress` is 0 at the first call and the caller

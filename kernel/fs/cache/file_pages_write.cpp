@@ -146,6 +146,12 @@ Result<u64> FilePages::append(Transfer& transfer, u64 at, u64 size, u64& end, Wa
   return done.value();
 }
 
+void FilePages::wrote(u64 index) {
+  LockGuard guard{lock_};
+  CachedPage* page = find(index);
+  if (page != nullptr && page->state == CachedPage::State::valid) note_dirty(*page);
+}
+
 Result<void> FilePages::prepare_write(u64 index, Waiter& waiter) {
   TRY(give_place(index, &waiter));
   LockGuard guard{lock_};

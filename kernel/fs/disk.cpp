@@ -1,0 +1,222 @@
+// See disk.h.
+#include "fs/disk.h"
+
+#include "core/core.h"
+#include "device/virtio/block.h"
+#include "fs/anonymous.h"
+#include "fs/positioned_file.h"
+#include "fs/step_memory.h"
+#include "fs/transfer.h"
+#include "memory/heap.h"
+#include "task/thread.h"
+
+namespace corral::fs {
+
+namespace {
+
+constexpr u32 most_disks = 16;
+constinit Disk* disks[most_disks] = {};  // boot
+constinit u32 disk_count = 0;            // boot
+
+// Pages on their way to or from a disk. Used by DiskRun, which is also what the cache knows.
+class DiskRun final : public PageRun, public BlockRequest {
+ public:
+  void send(BlockDevice& device) {
+    kind = is_write() ? Kind::write : Kind::read;
+    sector = offset() / BlockDevice::sector_size;
+    const u64 end = device.sectors() * BlockDevice::sector_size;
+    u64 left = end - smaller(offset(), end);
+    left = smaller(left, PageRun::count() * page_size);
+    moved_ = left;
+    for (u32 i = 0; left > 0; ++i) {
+      const u32 now = static_cast<u32>(smaller(left, page_size));
+      pieces[BlockRequest::count++] = {memory(i), now};
+      left -= now;
+    }
+    const Result<void> sent = moved_ == 0 ? Result<void>{Errno::eio} : device.submit(*this);
+    if (!sent.ok()) PageRun::finished(sent.error());
+  }
+
+ private:
+  void finished(Result<void> moved) override { PageRun::finished(moved.ok() ? Result<u64>{moved_} : moved.error()); }
+  u64 moved_ = 0;
+};
+
+}  // namespace
+
+// The wait for a disk's cache to be written.
+class Disk::Flush final : public Operation, public BlockRequest {
+ public:
+  explicit Flush(Disk& disk) : disk_{disk} { kind = Kind::flush; }
+  Result<void> run(Waiter& waiter) override {
+    if (!sent_) {
+      sent_ = true;
+      retain();  // for the device
+      const Result<void> sent = disk_.device().submit(*this);
+      if (!sent.ok()) {
+        drop();
+        LockGuard guard{lock_};
+        done_ = true;
+        error_ = sent.error() == Errno::eopnotsupp ? Errno{} : sent.error();
+      }
+    }
+    LockGuard guard{lock_};
+    if (!done_) return waiters_.wait_uninterruptible(waiter);
+    return error_;
+  }
+
+ private:
+  void finished(Result<void> moved) override {
+    {
+      LockGuard guard{lock_};
+      done_ = true;
+      error_ = moved.error();
+      (void)waiters_.wake_all();
+    }
+    drop();
+  }
+  Disk& disk_;
+  bool sent_ = false;  // its thread
+  SpinLock lock_{Rank::file_server, "disk flush"};
+  WaitQueue waiters_{lock_};
+  bool done_ GUARDED_BY(lock_) = false;
+  Errno error_ GUARDED_BY(lock_){};
+};
+
+Disk::Disk(BlockDevice& device, u32 number)
+    : Inode{anonymous_files(), FileType::block}, device_{device}, number_{number}, pages_{*this, *this} {
+  pages_.set_size(size());
+}
+
+Result<void> Disk::start_all() {
+  TRY(virtio::VirtioDisk::start_all(cores::get(CoreId{0}).hardware_id()));
+  while (disk_count < most_disks) {
+    auto* device = devices().find<BlockDevice>(disk_count);
+    if (device == nullptr) break;
+    disks[disk_count] = TRY(memory::make<Disk>(*device, disk_count));
+    ++disk_count;
+  }
+  return {};
+}
+
+u32 Disk::count() {
+  return disk_count;
+}
+
+Disk* Disk::get(u32 number) {
+  return number < disk_count ? disks[number] : nullptr;
+}
+
+void Disk::poll_all() {
+  for (u32 i = 0; i < disk_count; ++i) disks[i]->device().poll();
+}
+
+Attributes Disk::attributes() {
+  Attributes a;
+  a.device = file_system().device();
+  a.inode = number_ + 1;
+  a.type = FileType::block;
+  a.permissions = 0660;
+  a.special = {major, number_ * minors_of_disk};
+  a.size = size();
+  return a;
+}
+
+Result<FilePages::Store::Extent> Disk::find(u64 index, u64 count, Waiter*) {
+  return Extent{index + 1, count};
+}
+
+Result<u64> Disk::reserve(u64 index, Waiter*) {
+  return index + 1;
+}
+
+PageRun* Disk::make_run() {
+  return new (std::nothrow) DiskRun;
+}
+
+void Disk::start(PageRun& run) {
+  static_cast<DiskRun&>(run).send(device_);
+}
+
+Result<u64> Disk::read(u64 offset, Transfer& transfer, u64 at, u64 bytes) {
+  return pages_.read(offset, transfer, at, bytes, &stepping_thread());
+}
+
+Result<u64> Disk::write(u64 offset, Transfer& transfer, u64 at, u64 bytes) {
+  if (offset >= size()) return Errno::enospc;
+  return pages_.write(offset, transfer, at, smaller(bytes, size() - offset), &stepping_thread());
+}
+
+Result<u64> Disk::append(Transfer&, u64, u64, u64&) {
+  return Errno::enospc;
+}
+
+Result<void> Disk::sync(u64& progress) {
+  constexpr u64 flushed = 100;
+  Thread& thread = stepping_thread();
+  if (progress != flushed) {
+    TRY(pages_.flush(progress, thread));
+    progress = flushed;
+  }
+  (void)TRY(StepMemory::perform(
+      thread, [&]() -> Result<Ref<Operation>> { return Ref<Operation>{Ref<Flush>::adopt(TRY(memory::make<Flush>(*this)))}; }));
+  return {};
+}
+
+Result<Ref<vm::Backing>> Disk::backing() {
+  return make_backing(*this, pages_);
+}
+
+// ---- open disks ------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// The node in /dev has the name; the disk has the bytes.
+class DiskFile final : public OpenFile {
+ public:
+  DiskFile(Inode& node, u32 flags, Disk& disk, Ref<PositionedFile> bytes)
+      : OpenFile{Ref<Inode>::share(node), flags}, disk_{disk}, bytes_{static_cast<Ref<PositionedFile>&&>(bytes)} {}
+  Result<u64> read(Thread& thread, Transfer& transfer) override { return bytes_->read(thread, transfer); }
+  Result<u64> write(Thread& thread, Transfer& transfer) override { return bytes_->write(thread, transfer); }
+  Result<u64> read_at(Thread& thread, u64 offset, Transfer& to) override { return bytes_->read_at(thread, offset, to); }
+  Result<u64> write_at(Thread& thread, u64 offset, Transfer& from) override { return bytes_->write_at(thread, offset, from); }
+  Result<u64> seek(i64 offset, Whence whence) override { return bytes_->seek(offset, whence); }
+  Result<Ref<vm::Backing>> backing() override { return disk_.backing(); }
+  Result<void> sync(u64& progress) override { return disk_.sync(progress); }
+  Result<i64> control(Thread& thread, vm::AddressSpace& space, u32 request, u64 argument) override;
+
+ private:
+  Disk& disk_;
+  Ref<PositionedFile> bytes_;
+};
+
+// Source: uapi linux/fs.h.
+Result<i64> DiskFile::control(Thread& thread, vm::AddressSpace& space, u32 request, u64 argument) {
+  constexpr u32 get_read_only = 0x125e, get_sectors = 0x1260, get_sector_size = 0x1268, get_size = 0x8008'1272;
+  const auto answer = [&](auto value) -> Result<i64> {
+    TRY(vm::write_user(space, thread.caller, {argument}, value));
+    return i64{0};
+  };
+  switch (request) {
+    case get_read_only: return answer(i32{disk_.device().read_only() ? 1 : 0});
+    case get_sectors: return answer(disk_.device().sectors());
+    case get_sector_size: return answer(static_cast<i32>(BlockDevice::sector_size));
+    case get_size: return answer(disk_.size());
+    default: return Errno::enotty;
+  }
+}
+
+}  // namespace
+
+Result<Ref<OpenFile>> open_disk(Inode& node, DeviceNumber number, const OpenRequest& request) {
+  Disk* disk = number.major == Disk::major && number.minor % Disk::minors_of_disk == 0
+                   ? Disk::get(number.minor / Disk::minors_of_disk)
+                   : nullptr;
+  if (disk == nullptr) return Errno::enxio;
+  if ((request.flags & o_accmode) != o_rdonly && disk->device().read_only()) return Errno::erofs;
+  Ref<PositionedFile> bytes =
+      Ref<PositionedFile>::adopt(TRY(memory::make<PositionedFile>(Ref<Inode>::share(*disk), request.flags & ~o_append)));
+  return Ref<OpenFile>{Ref<DiskFile>::adopt(TRY(memory::make<DiskFile>(node, request.flags, *disk, bytes)))};
+}
+
+}  // namespace corral::fs
