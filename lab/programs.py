@@ -74,7 +74,7 @@ TRIALS = (
           "real-time scheduling classes"),
     Trial("stress-ng", "processors, switches, futexes, threads, semaphores",
           "stress-ng --cpu 2 --switch 2 --futex 2 --pthread 2 --sem 2 -t 3 2>&1 | grep -c 'successful run'", r"1\n"),
-    Trial("redis", "the server on a UNIX socket, its client and its benchmark", "timeout 60 sh /host/redis.sh",
+    Trial("redis", "the server on a UNIX socket, its client and its benchmark", "timeout 180 sh /host/redis.sh",
           r'PONG\nOK\n"value"\n2\n'),
 )
 
