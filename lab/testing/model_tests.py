@@ -11,7 +11,7 @@ from lab.testing.tally import Tally
 
 SUITE = "models"
 RUNNER = paths.ROOT / "tests" / "models" / "run"
-LIMIT_SECONDS = 1500.0
+LIMIT_SECONDS = 3600.0
 LINE = re.compile(r"^(\S[^:]*: .*?): (ok|FAILED)(.*)$", re.MULTILINE)
 
 
