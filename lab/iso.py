@@ -53,6 +53,10 @@ def grub_cfg(entry: Entry, *, quiet: bool) -> str:
     kernel_words = command_line.for_grub(entry.line)
     lines += ["menuentry 'Corral' {" if entry.protocol == "multiboot2" else "menuentry 'Linux' {"]
     lines += [f"  {entry.protocol} /boot/kernel {kernel_words}".rstrip()]
+    if entry.protocol == "multiboot2":
+        # The command has just set this to what the kernel's header would like. A BIOS has a text mode, so no picture need be
+        # asked for: not every video BIOS survives that (Bochs' does not).
+        lines += ['  if [ "$grub_platform" = pc ]; then set gfxpayload=text; fi']
     if entry.initramfs is not None:
         lines += [f"  {module} /boot/initramfs.cpio"]
     return "\n".join([*lines, "  boot", "}", ""])
