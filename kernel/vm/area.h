@@ -45,7 +45,7 @@ class Backing : public RefCounted<Backing> {
   [[nodiscard]] virtual bool notices_writes() const { return false; }
   // The page with this index, to which the caller has a reference or a mapping, is about to be written. No lock held.
   // blocked; enospc, eio: it cannot be kept.
-  virtual Result<void> prepare_write(u64 index, Waiter& waiter);
+  virtual Result<void> prepare_write([[maybe_unused]] u64 index, [[maybe_unused]] Waiter& waiter) { return {}; }
   // What a person sees in /proc/[pid]/maps.
   [[nodiscard]] virtual const char* name() const { return ""; }
 };

@@ -32,10 +32,6 @@ void release_tree(Frame& node, u32 level) {
 
 }  // namespace
 
-Result<void> Backing::prepare_write(u64, Waiter&) {
-  return {};
-}
-
 Result<Ref<Backing>> SharedMemory::create(u64 pages) {
   u32 levels = 1;
   while ((pages - 1) >> (levels * node_shift) != 0) ++levels;
