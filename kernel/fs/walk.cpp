@@ -104,7 +104,8 @@ Result<void> Walk::run(const WalkStart& start, std::string_view path, Follow fol
       if (!last) return Errno::enoent;
       return {};
     }
-    if (file->type() == FileType::symlink && (!last || follow == Follow::yes || must_be_directory)) {
+    const bool names_link = last && (follow == Follow::never || (follow == Follow::no && !must_be_directory));
+    if (file->type() == FileType::symlink && !names_link) {
       if (++links > max_symlinks) return Errno::eloop;
       if (start.thread != nullptr) {
         Ref<Inode> target = TRY(file->follow(*start.thread));
@@ -120,7 +121,7 @@ Result<void> Walk::run(const WalkStart& start, std::string_view path, Follow fol
       cursor = PathCursor{rest};
     }
   }
-  if (must_be_directory && !file->is_directory()) return Errno::enotdir;
+  if (must_be_directory && follow != Follow::never && !file->is_directory()) return Errno::enotdir;
   return {};
 }
 

@@ -15,7 +15,9 @@ struct WalkStart {
   Ref<Inode> directory;
 };
 
-enum class Follow : u8 { no, yes };  // a symbolic link in the last place
+// A symbolic link in the last place. `no` still follows one that a slash follows, as lstat does; `never` is for calls that make
+// or remove the name itself: there a slash only sets must_be_directory, and the caller says what that means.
+enum class Follow : u8 { no, yes, never };
 
 class Walk {
  public:

@@ -233,6 +233,34 @@ void test_links() {
   for (const char* name : names) { CHECK_EQ(unlink(name), 0); }
 }
 
+// A slash behind a link's name follows it where a file is looked at, not where the name is made or removed.
+void test_slashes() {
+  CHECK_EQ(symlink("nowhere", "l"), 0);
+  CHECK_ERRNO(mkdir("l/", 0755), EEXIST);
+  CHECK_ERRNO(mkdir("l", 0755), EEXIST);
+  CHECK_ERRNO(unlink("l/"), ENOTDIR);
+  CHECK_ERRNO(rmdir("l/"), ENOTDIR);
+  CHECK_ERRNO(rename("l/", "m"), ENOTDIR);
+  CHECK_EQ(mkdir("nowhere", 0755), 0);
+  struct stat status;
+  CHECK_EQ(lstat("l/", &status), 0);
+  CHECK(S_ISDIR(status.st_mode));
+  CHECK_ERRNO(rmdir("l/"), ENOTDIR);
+  CHECK_ERRNO(unlink("l/"), ENOTDIR);
+  CHECK_ERRNO(unlink("nowhere/"), EISDIR);
+  { File file{"f"}; }
+  CHECK_ERRNO(mkdir("f/", 0755), EEXIST);
+  CHECK_ERRNO(unlink("f/"), ENOTDIR);
+  CHECK_ERRNO(rename("nowhere", "f/"), ENOTDIR);
+  CHECK_ERRNO(rename("f", "new/"), ENOTDIR);
+  CHECK_ERRNO(symlink("x", "new/"), ENOENT);
+  CHECK_EQ(rename("nowhere", "moved/"), 0);
+  CHECK_ERRNO(fchmodat(AT_FDCWD, "l", 0600, AT_SYMLINK_NOFOLLOW), EOPNOTSUPP);  // a link has no mode
+  CHECK_EQ(rmdir("moved/"), 0);
+  CHECK_EQ(unlink("f"), 0);
+  CHECK_EQ(unlink("l"), 0);
+}
+
 void test_descriptors() {
   File file{"f"};
   const int copy = dup(file);
@@ -394,6 +422,7 @@ int main(int argc, char** argv) {
   test_mapping();
   test_directories();
   test_links();
+  test_slashes();
   test_descriptors();
   test_sendfile();
   test_attributes();

@@ -14,6 +14,7 @@ using fs::Inode;
 Result<i64> change(Call& call, int directory, VirtualAddress path_at, Follow follow, u32 flags, const AttributeChange& wanted) {
   NamedFile named;
   Ref<Inode> file = TRY(named.existing(call, directory, path_at, follow, flags));
+  if (wanted.set_permissions && file->type() == fs::FileType::symlink) return Errno::eopnotsupp;  // a link has none
   return success(file->change(wanted));
 }
 

@@ -19,7 +19,7 @@ u32 permissions_of(Call& call, u64 mode, u32 allowed) {
 
 Result<i64> create(Call& call, int directory, VirtualAddress path_at, const Creation& creation) {
   NamedFile named;
-  TRY(named.look(call, directory, path_at, Follow::no));
+  TRY(named.look(call, directory, path_at, Follow::never));
   const Walk& walk = named.walk;
   if (walk.file) return Errno::eexist;
   if (walk.must_be_directory && creation.type != FileType::directory) return Errno::enoent;
@@ -63,7 +63,7 @@ Result<i64> sys_mknodat(Call& call) {
 
 Result<i64> remove_directory(Call& call, int directory, VirtualAddress path_at) {
   NamedFile named;
-  TRY(named.look(call, directory, path_at, Follow::no));
+  TRY(named.look(call, directory, path_at, Follow::never));
   const Walk& walk = named.walk;
   switch (walk.end) {
     case Walk::End::dot: return Errno::einval;
@@ -79,10 +79,11 @@ Result<i64> remove_directory(Call& call, int directory, VirtualAddress path_at) 
 
 Result<i64> unlink(Call& call, int directory, VirtualAddress path_at) {
   NamedFile named;
-  TRY(named.look(call, directory, path_at, Follow::no));
+  TRY(named.look(call, directory, path_at, Follow::never));
   const Walk& walk = named.walk;
   if (walk.end != Walk::End::name) return Errno::eisdir;
   if (!walk.file) return Errno::enoent;
+  if (walk.must_be_directory && !walk.file->is_directory()) return Errno::enotdir;
   return success(walk.directory->unlink(walk.name()));
 }
 
@@ -107,11 +108,12 @@ Result<i64> rename(Call& call, int from, VirtualAddress from_at, int to, Virtual
   if ((flags & ~(noreplace | exchange)) != 0 || flags == (noreplace | exchange)) return Errno::einval;
   NamedFile old;
   NamedFile fresh;
-  TRY(old.look(call, from, from_at, Follow::no));
-  TRY(fresh.look(call, to, to_at, Follow::no));
+  TRY(old.look(call, from, from_at, Follow::never));
+  TRY(fresh.look(call, to, to_at, Follow::never));
   if (old.walk.end != Walk::End::name || fresh.walk.end != Walk::End::name) return Errno::ebusy;
   if (!old.walk.file) return Errno::enoent;
-  if (fresh.walk.must_be_directory && !old.walk.file->is_directory()) return Errno::enotdir;
+  const bool directory_meant = old.walk.must_be_directory || fresh.walk.must_be_directory;
+  if (directory_meant && !old.walk.file->is_directory()) return Errno::enotdir;
   return success(old.walk.directory->rename(old.walk.name(), *fresh.walk.directory, fresh.walk.name(), flags));
 }
 
@@ -133,7 +135,7 @@ Result<i64> link(Call& call, int from, VirtualAddress from_at, int to, VirtualAd
   NamedFile fresh;
   const Follow follow = (flags & fs::at_symlink_follow) != 0 ? Follow::yes : Follow::no;
   Ref<Inode> file = TRY(old.existing(call, from, from_at, follow, flags));
-  TRY(fresh.look(call, to, to_at, Follow::no));
+  TRY(fresh.look(call, to, to_at, Follow::never));
   if (fresh.walk.file) return Errno::eexist;
   if (fresh.walk.must_be_directory) return Errno::enoent;
   return success(fresh.walk.directory->link(fresh.walk.name(), *file));

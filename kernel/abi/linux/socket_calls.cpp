@@ -84,7 +84,7 @@ Result<i64> sys_socketpair(Call& call) {
 Result<void> bind_to_path(Call& call, UnixSocket& socket, std::string_view path) {
   const fs::WalkStart start = TRY(resources_of(call).start_at(call.thread, fs::at_fdcwd, path));
   fs::Walk walk;
-  TRY(walk.run(start, path, fs::Follow::no));
+  TRY(walk.run(start, path, fs::Follow::never));
   if (walk.file) return Errno::eaddrinuse;
   if (walk.must_be_directory) return Errno::enoent;
   if (socket.name()) return Errno::einval;
