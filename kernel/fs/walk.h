@@ -26,8 +26,8 @@ class Walk {
   Result<void> run(const WalkStart& start, std::string_view path, Follow follow);
 
   enum class End : u8 { name, dot, dot_dot, root };
-  Ref<Inode> directory;   // of the last name
-  Ref<Inode> file;        // null: no such name in directory
+  Ref<Inode> directory;  // of the last name
+  Ref<Inode> file;  // null: no such name in directory
   End end = End::root;
   bool must_be_directory = false;  // a slash stands at the end
   [[nodiscard]] std::string_view name() const { return {name_, name_size_}; }

@@ -72,7 +72,7 @@ void leak_object() {
 }
 
 void leak_stack() {
-  u8 never_written[256];
+  u8 never_written[1536];  // more than what an interrupt in between would write over
   asm volatile("" : "=m"(never_written));
   memory::check_for_canaries(never_written, sizeof never_written);
 }
