@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
-from lab import debian, paths
+from lab import debian, go_tests, paths
 
 PAGE = "docs/programs.md"
 
@@ -93,9 +93,25 @@ checked to fail still. The page is written by `python3 -m lab.programs`; a test 
 """
 
 
+GO = """
+## Go's tests of its standard library
+
+Static binaries that `go test -c` makes of Debian's Go 1.19, run with `-test.short` (`tests/system/test_go.py`). Every test and
+example of a package runs and passes but those named here (`lab/go_tests.py`).
+
+| package | not run |
+|---|---|
+"""
+
+
 def page() -> str:
     rows = [f"| {trial.name} | {trial.does} | {f'no: {trial.lacks}' if trial.lacks else 'yes'} |" for trial in TRIALS]
-    return HEAD.format(count=len(debian.package_names())) + "\n".join(rows) + "\n"
+    go_rows = []
+    for package in go_tests.PACKAGES:
+        left_out = [f"{name}: {why}" for name, why in go_tests.EXCLUDED.get(package, {}).items()]
+        go_rows.append(f"| {package} | {'; '.join(left_out) or 'none'} |")
+    head = HEAD.format(count=len(debian.package_names()))
+    return head + "\n".join(rows) + "\n" + GO + "\n".join(go_rows) + "\n"
 
 
 def main(arguments: list[str]) -> int:

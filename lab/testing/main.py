@@ -18,7 +18,7 @@ USES = {
     "models": ("models",),
     "host": ("host-tests",),
     "kernel": ("build", "qemu"),
-    "system": ("build", "qemu", "image", "linux", "bochs", "plot"),
+    "system": ("build", "qemu", "image", "uefi", "linux", "bochs", "plot", "go"),
 }
 SUITES = tuple(USES)
 
