@@ -43,6 +43,8 @@ enum class Errno : int {
   enosys = 38,
   enotempty = 39,
   eloop = 40,
+  enomsg = 42,
+  eidrm = 43,
   enodata = 61,
   etime = 62,
   eoverflow = 75,
@@ -61,6 +63,7 @@ enum class Errno : int {
   enotconn = 107,
   etimedout = 110,
   econnrefused = 111,
+  estale = 116,
 
   // The step has registered the thread for what it waits for: run it again after the wake-up (architecture, idea 4).
   blocked = 600,

@@ -5,6 +5,7 @@
 
 #include "fs/ram/ram_file.h"
 #include "lib/format.h"
+#include "lib/memory_functions.h"
 #include "memory/heap.h"
 #include "memory/page_allocator.h"
 
@@ -40,6 +41,21 @@ class AnonymousInode final : public Inode {
   const i64 born_ns_;
 };
 
+class MemoryFile final : public RamFile {
+ public:
+  MemoryFile(RamFileSystem& file_system, std::string_view name)
+      : RamFile{file_system, 0777}, size_{static_cast<u8>(name.size())} {
+    memcpy(name_, name.data(), name.size());
+  }
+  std::string_view label(std::span<char> to) override {
+    return format_to(to, "/memfd:{} (deleted)", std::string_view{name_, size_});
+  }
+
+ private:
+  const u8 size_;
+  char name_[249];
+};
+
 }  // namespace
 
 Result<void> initialise_anonymous_files() {
@@ -65,8 +81,10 @@ bool is_anonymous(const Inode& inode, AnonymousKind kind) {
   return &inode == inodes[static_cast<u8>(kind)];
 }
 
-Result<Ref<Inode>> make_memory_file(u32 permissions) {
-  return Ref<Inode>{Ref<RamFile>::adopt(TRY(memory::make<RamFile>(*files, permissions)))};
+Result<Ref<Inode>> make_memory_file(std::string_view name, bool sealable) {
+  Ref<MemoryFile> file = Ref<MemoryFile>::adopt(TRY(memory::make<MemoryFile>(*files, name)));
+  if (sealable) file->set_seals(0);
+  return Ref<Inode>{file};
 }
 
 }  // namespace corral::fs

@@ -10,8 +10,9 @@ Result<void> initialise_anonymous_files();
 // The file system that pipes belong to.
 [[nodiscard]] FileSystem& anonymous_files();
 [[nodiscard]] u64 next_anonymous_number();
-// A regular file in memory that no directory holds. enomem.
-Result<Ref<Inode>> make_memory_file(u32 permissions);
+// A regular file in memory that no directory holds (memfd_create). `name`: what it is called in /proc, at most 249 bytes;
+// without `sealable` nobody can seal it. enomem.
+Result<Ref<Inode>> make_memory_file(std::string_view name, bool sealable);
 
 // The inode of all files of one kind that have nothing of their own but what the open file does. It cannot be opened again.
 enum class AnonymousKind : u8 { event_counter, event_poll, timer };

@@ -41,6 +41,9 @@ Result<Ref<Inode>> Inode::lookup(std::string_view) {
 Result<Ref<Inode>> Inode::create(std::string_view, const Creation&) {
   return is_directory() ? Errno::eperm : Errno::enotdir;
 }
+Result<Ref<Inode>> Inode::create_unnamed(u32, bool) {
+  return is_directory() ? Errno::eopnotsupp : Errno::enotdir;
+}
 Result<void> Inode::link(std::string_view, Inode&) {
   return is_directory() ? Errno::eperm : Errno::enotdir;
 }
@@ -75,6 +78,20 @@ Result<u64> Inode::append(Transfer&, u64, u64, u64&) {
 }
 Result<void> Inode::resize(u64) {
   return is_directory() ? Errno::eisdir : Errno::einval;
+}
+Result<void> Inode::allocate(u32, u64, u64, u64&) {
+  return Errno::eopnotsupp;
+}
+Result<u64> Inode::seek_data(u64 offset, bool hole) {
+  const u64 size = attributes().size;
+  if (offset >= size) return Errno::enxio;
+  return hole ? size : offset;
+}
+Result<u32> Inode::seals() {
+  return Errno::einval;
+}
+Result<void> Inode::add_seals(u32) {
+  return Errno::einval;
 }
 Result<void> Inode::sync(u64&) {
   return {};

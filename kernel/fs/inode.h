@@ -92,6 +92,8 @@ class Inode : public RefCounted<Inode> {
   // ---- directories; enotdir for others ----
   virtual Result<Ref<Inode>> lookup(std::string_view name);  // enoent
   virtual Result<Ref<Inode>> create(std::string_view name, const Creation& creation);  // eexist, enospc, enomem, eperm
+  // A regular file that no directory holds; with `linkable` it can be given a name later. eopnotsupp.
+  virtual Result<Ref<Inode>> create_unnamed(u32 permissions, bool linkable);
   virtual Result<void> link(std::string_view name, Inode& file);  // eexist, emlink, exdev
   virtual Result<void> unlink(std::string_view name);  // eisdir, enoent
   virtual Result<void> remove_directory(std::string_view name);  // enotempty, enoent
@@ -113,10 +115,20 @@ class Inode : public RefCounted<Inode> {
   // Writes at the end, whatever the end is by then.
   virtual Result<u64> append(Transfer& transfer, u64 at, u64 size, u64& end);
   virtual Result<void> resize(u64 size);  // einval, efbig
+  // fallocate with the mode that was asked for (checked to be one of fs/allocation.h), the range being valid. Can answer
+  // blocked; `progress` as in sync(). eopnotsupp, enospc, eperm.
+  virtual Result<void> allocate(u32 mode, u64 offset, u64 length, u64& progress);
+  // Where data (or, with `hole`, a hole) begins at `offset` or behind it. enxio: beyond the end.
+  virtual Result<u64> seek_data(u64 offset, bool hole);
+  // Seals (fs/seals.h). einval: the file has none.
+  virtual Result<u32> seals();
+  virtual Result<void> add_seals(u32 seals);  // eperm, ebusy
   // Brings what has been written to where the file is kept. `progress` is 0 at first and kept by the caller. Can answer
   // blocked. eio, enospc: something could not be written.
   virtual Result<void> sync(u64& progress);
   virtual Result<Ref<vm::Backing>> backing();  // enodev; enomem
+  // For shared mappings that may write. eperm: sealed.
+  virtual Result<Ref<vm::Backing>> writable_backing() { return backing(); }
   Result<u64> read_kernel(u64 offset, std::span<u8> to);
 
   // Opens it. Can answer blocked (the two ends of a fifo wait for one another).

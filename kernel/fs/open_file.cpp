@@ -35,6 +35,9 @@ Result<u64> OpenFile::read_at(Thread&, u64, Transfer&) {
 Result<u64> OpenFile::write_at(Thread&, u64, Transfer&) {
   return inode_->is_directory() ? Errno::eisdir : Errno::espipe;
 }
+Result<u64> OpenFile::append(Thread& thread, Transfer& transfer, bool) {
+  return write(thread, transfer);
+}
 Result<u64> OpenFile::seek(i64, Whence) {
   return Errno::espipe;
 }

@@ -46,6 +46,8 @@ class OpenFile : public RefCounted<OpenFile> {
   // pread, pwrite: espipe for files without a position.
   virtual Result<u64> read_at(Thread& thread, u64 offset, Transfer& transfer);
   virtual Result<u64> write_at(Thread& thread, u64 offset, Transfer& transfer);
+  // At the end whatever the position, which moves there with `moves` (RWF_APPEND).
+  virtual Result<u64> append(Thread& thread, Transfer& transfer, bool moves);
   virtual Result<u64> seek(i64 offset, Whence whence);  // espipe, einval
   virtual Result<void> resize(u64 size);                // einval
   // Names from the position on, which moves to `next` by advance_directory when they have reached the program.
@@ -57,6 +59,8 @@ class OpenFile : public RefCounted<OpenFile> {
   virtual Result<void> sync(u64& progress);
   // Pages for mmap. enodev; eacces.
   virtual Result<Ref<vm::Backing>> backing();
+  // For shared mappings that may write. eperm: sealed.
+  virtual Result<Ref<vm::Backing>> writable_backing() { return backing(); }
   // Which of the poll_ bits hold now. `entry`, when given, is enlisted so that it is told about every later change.
   virtual u32 poll(PollEntry* entry);
   // Its readiness changes, so that epoll takes it.

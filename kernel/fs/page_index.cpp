@@ -42,6 +42,32 @@ Result<void> PageIndex::insert(u64 index, Frame& frame) {
   return {};
 }
 
+bool PageIndex::remove(u64 index) {
+  Frame* frame = find(index);
+  if (frame == nullptr) return false;
+  Table* table = root_;
+  for (u32 level = levels_ - 1; level > 0; --level) {
+    table = static_cast<Table*>(table->entry[index / span_of(level) % fan_out]);
+  }
+  table->entry[index % fan_out] = nullptr;
+  memory::release_page(*frame);
+  return true;
+}
+
+u64 PageIndex::next_used(u64 from) const {
+  while (root_ != nullptr && from < span_of(levels_)) {
+    const Table* table = root_;
+    u32 level = levels_ - 1;
+    while (level > 0 && table->entry[from / span_of(level) % fan_out] != nullptr) {
+      table = static_cast<const Table*>(table->entry[from / span_of(level) % fan_out]);
+      --level;
+    }
+    if (level == 0 && table->entry[from % fan_out] != nullptr) return from;
+    from = round_down(from, span_of(level)) + span_of(level);  // nothing below this entry
+  }
+  return max_pages;
+}
+
 // NOLINTNEXTLINE(misc-no-recursion): as deep as there are levels
 u64 PageIndex::prune(Table& table, u32 level, u64 base, u64 first, bool& empty) {
   u64 removed = 0;

@@ -20,6 +20,10 @@ class PageIndex {
   [[nodiscard]] Frame* find(u64 index) const;
   // `index` < max_pages and not in use; takes over the caller's reference. enomem.
   Result<void> insert(u64 index, Frame& frame);
+  // Drops one page; false: there is none.
+  bool remove(u64 index);
+  // The lowest index in use that is at least `from`; max_pages: none.
+  [[nodiscard]] u64 next_used(u64 from) const;
   // Drops the pages from `first` on. Answers how many there were.
   u64 remove_from(u64 first);
 

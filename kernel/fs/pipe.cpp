@@ -76,13 +76,17 @@ Result<void> Pipe::drain(Transfer& transfer, u64 bytes) {
     TRY(transfer.put(done, pages_[slot_of(place)] + in_page, now));
     done += now;
   }
+  take_out(bytes);
+  return {};
+}
+
+void Pipe::take_out(u64 bytes) {
   const u64 before = taken_;
   taken_ += bytes;
   for (u64 page = round_down(before, page_size); page + page_size <= taken_; page += page_size) {
     // In a full ring the newest bytes stand in the same page as the oldest did, in front of them: then it stays.
     if (written_ <= page + capacity_) release_slot(slot_of(page));
   }
-  return {};
 }
 
 void Pipe::pass_on_read() {
@@ -103,6 +107,7 @@ Result<u64> Pipe::read(Thread& thread, Transfer& transfer, bool nonblocking) {
     return ready.error();
   }
   LockGuard guard{lock_};
+  if (data_claimed_) return data_wanted_.wait(thread);
   if (used() == 0) {
     if (writers_ == 0) return u64{0};
     if (nonblocking) return Errno::eagain;
@@ -121,7 +126,7 @@ Result<u64> Pipe::read(Thread& thread, Transfer& transfer, bool nonblocking) {
   return transfer.done();
 }
 
-Result<u64> Pipe::write(Thread& thread, Transfer& transfer, bool nonblocking) {
+Result<u64> Pipe::write(Thread& thread, Transfer& transfer, bool nonblocking, bool partly) {
   bool broken = false;
   while (transfer.left() > 0 && !broken) {
     const Result<u64> ready = transfer.prepare(max_capacity, vm::Access::read);
@@ -137,9 +142,10 @@ Result<u64> Pipe::write(Thread& thread, Transfer& transfer, bool nonblocking) {
       continue;
     }
     const u64 room = capacity_ - used();
-    if (room < (transfer.size() <= pipe_buf ? transfer.left() : 1)) {
-      if (transfer.done() > 0 && (nonblocking || transfer.from_kernel())) break;
-      if (nonblocking) return Errno::eagain;
+    const bool no_room = room < (transfer.size() <= pipe_buf && !partly ? transfer.left() : 1);
+    if (no_room || room_claimed_) {
+      if (transfer.done() > 0 && (nonblocking || partly || transfer.from_kernel())) break;
+      if (nonblocking && no_room) return Errno::eagain;
       const Errno outcome = room_wanted_.wait(thread);
       if (outcome != Errno::blocked && transfer.done() > 0) break;
       return outcome;
@@ -203,7 +209,7 @@ Result<u64> Pipe::set_capacity(u64 bytes) {
   }
   u8* own_page = memory::contents(*frame.value());
   LockGuard guard{lock_};
-  if (round_up(written_, page_size) - round_down(taken_, page_size) > wish) {
+  if (round_up(written_, page_size) - round_down(taken_, page_size) > wish || room_claimed_) {
     memory::release(fresh);
     release_page_of(own_page);
     return Errno::ebusy;

@@ -23,7 +23,18 @@ class Pipe final : public RefCounted<Pipe> {
   ~Pipe();
 
   Result<u64> read(Thread& thread, Transfer& transfer, bool nonblocking);
-  Result<u64> write(Thread& thread, Transfer& transfer, bool nonblocking);
+  // `partly`: does not wait for more room once something has been written.
+  Result<u64> write(Thread& thread, Transfer& transfer, bool nonblocking, bool partly = false);
+
+  // ---- for splice and tee (pipe_splice.cpp): a side for the caller alone, while it moves bytes to or from kernel memory -----
+  // The reading side. Answers how many bytes there are; 0: the end, nothing is claimed. blocked, restart; eagain.
+  Result<u64> claim_data(Thread& thread, bool nonblocking) EXCLUDES(lock_);
+  void look(u64 at, std::span<u8> to) EXCLUDES(lock_);  // at bytes behind the first one; there must be so many
+  void release_data(u64 taken) EXCLUDES(lock_);  // takes so many out; others may read again
+  // The writing side, with memory for at most `wish` bytes, which are answered. blocked, restart; eagain, epipe, enomem.
+  Result<u64> claim_room(Thread& thread, bool nonblocking, u64 wish) EXCLUDES(lock_);
+  void put(std::span<const u8> from) EXCLUDES(lock_);  // as much as was claimed in all
+  void release_room() EXCLUDES(lock_);
   // What can become of an end.
   static constexpr u32 of_reader = poll_readable | poll_hup, of_writer = poll_writable | poll_err;
   // The poll_ bits of both ends. Any context, no lock.
@@ -57,12 +68,15 @@ class Pipe final : public RefCounted<Pipe> {
   void pass_on_read() EXCLUDES(lock_);
   void pass_on_write() EXCLUDES(lock_);
 
+  void take_out(u64 bytes) REQUIRES(lock_);
+
   SpinLock lock_{Rank::pipe, "pipe"};
   WaitQueue data_wanted_{lock_}, room_wanted_{lock_}, other_side_wanted_{lock_};
   PollSource source_{lock_};
   Atomic<u32> readiness_{poll_writable};  // for looks that enlist nothing; changed under lock_
   u32 readers_ GUARDED_BY(lock_) = 0, writers_ GUARDED_BY(lock_) = 0;
   u64 readers_opened_ GUARDED_BY(lock_) = 0, writers_opened_ GUARDED_BY(lock_) = 0;
+  bool data_claimed_ GUARDED_BY(lock_) = false, room_claimed_ GUARDED_BY(lock_) = false;
   u64 capacity_ GUARDED_BY(lock_) = default_capacity;
   u64 taken_ GUARDED_BY(lock_) = 0, written_ GUARDED_BY(lock_) = 0;  // positions since the beginning
   u8** pages_ GUARDED_BY(lock_) = nullptr;  // capacity_ / page_size slots; null: nothing there

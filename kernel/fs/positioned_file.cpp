@@ -87,7 +87,23 @@ Result<u64> PositionedFile::write_at(Thread& thread, u64 offset, Transfer& trans
   });
 }
 
+Result<u64> PositionedFile::append(Thread& thread, Transfer& transfer, bool moves) {
+  return in_pieces(thread, transfer, vm::Access::read, [&](u64 ready) -> Result<u64> {
+    u64 end = 0;
+    if (!moves) return inode().append(transfer, 0, ready, end);
+    LockGuard guard{position_lock_};
+    return inode().append(transfer, 0, ready, position_);
+  });
+}
+
 Result<u64> PositionedFile::seek(i64 offset, Whence whence) {
+  if (whence == Whence::data || whence == Whence::hole) {
+    if (offset < 0) return Errno::enxio;
+    const u64 place = TRY(inode().seek_data(static_cast<u64>(offset), whence == Whence::hole));
+    LockGuard guard{position_lock_};
+    position_ = place;
+    return place;
+  }
   const u64 size = inode().attributes().size;
   LockGuard guard{position_lock_};
   position_ = TRY(seek_target(offset, whence, position_, size));

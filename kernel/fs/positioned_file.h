@@ -14,9 +14,11 @@ class PositionedFile final : public OpenFile {
   Result<u64> write(Thread& thread, Transfer& transfer) override;
   Result<u64> read_at(Thread& thread, u64 offset, Transfer& transfer) override;
   Result<u64> write_at(Thread& thread, u64 offset, Transfer& transfer) override;
+  Result<u64> append(Thread& thread, Transfer& transfer, bool moves) override;
   Result<u64> seek(i64 offset, Whence whence) override;
   Result<void> resize(u64 size) override;
   Result<Ref<vm::Backing>> backing() override { return inode().backing(); }
+  Result<Ref<vm::Backing>> writable_backing() override { return inode().writable_backing(); }
   Result<u64> available() override;
 
  private:

@@ -59,6 +59,28 @@ void Walk::remember(std::string_view name) {
   name_size_ = name.size();
 }
 
+namespace {
+
+Result<void> check_same_mount(const WalkStart& start, const Inode& from, const Inode& to) {
+  const bool forbidden = (start.restrictions & resolve_no_mounts) != 0;
+  return forbidden && &from.file_system() != &to.file_system() ? Result<void>{Errno::exdev} : Result<void>{};
+}
+
+}  // namespace
+
+// To where `path` begins: the root for an absolute one, else where the walk is.
+Result<void> Walk::go_to_start(const WalkStart& start, std::string_view path) {
+  end = is_absolute(path) ? End::root : End::dot;
+  file = directory;
+  if (is_absolute(path)) {
+    if ((start.restrictions & resolve_beneath) != 0) return Errno::exdev;
+    file = start.root;
+    TRY(check_same_mount(start, *directory, *file));
+  }
+  directory = file;
+  return {};
+}
+
 // One name, seen from `file`, which is a directory.
 Result<void> Walk::step(const WalkStart& start, std::string_view name) {
   if (name.size() > name_max) return Errno::enametoolong;
@@ -69,14 +91,16 @@ Result<void> Walk::step(const WalkStart& start, std::string_view name) {
   }
   if (name == "..") {
     end = End::dot_dot;
+    if ((start.restrictions & resolve_beneath) != 0 && directory.get() == start.directory.get()) return Errno::exdev;
     file = TRY(parent_of(*directory, *start.root));
-    return {};
+    return check_same_mount(start, *directory, *file);
   }
   end = End::name;
   remember(name);
   Result<Ref<Inode>> found = directory->lookup(name);
   if (found.ok()) {
     file = mounts::cross(found.take());
+    TRY(check_same_mount(start, *directory, *file));
   } else if (found.error() == Errno::enoent) {
     file = {};
   } else {
@@ -90,9 +114,8 @@ Result<void> Walk::run(const WalkStart& start, std::string_view path, Follow fol
   if (path.size() >= path_max) return Errno::enametoolong;
   LinkText text;
   u32 links = 0;
-  file = is_absolute(path) ? start.root : start.directory;
-  directory = file;
-  end = is_absolute(path) ? End::root : End::dot;
+  directory = is_absolute(path) && !start.directory ? start.root : start.directory;
+  TRY(go_to_start(start, path));
   PathCursor cursor{path};
   while (!cursor.at_end()) {
     const std::string_view name = cursor.next();
@@ -106,18 +129,19 @@ Result<void> Walk::run(const WalkStart& start, std::string_view path, Follow fol
     }
     const bool names_link = last && (follow == Follow::never || (follow == Follow::no && !must_be_directory));
     if (file->type() == FileType::symlink && !names_link) {
-      if (++links > max_symlinks) return Errno::eloop;
+      if (++links > max_symlinks || (start.restrictions & resolve_no_links) != 0) return Errno::eloop;
       if (start.thread != nullptr) {
         Ref<Inode> target = TRY(file->follow(*start.thread));
         if (target) {
+          if ((start.restrictions & resolve_no_magic_links) != 0) return Errno::eloop;
+          if ((start.restrictions & (resolve_beneath | resolve_in_root)) != 0) return Errno::exdev;
+          TRY(check_same_mount(start, *file, *target));
           file = target;
           continue;
         }
       }
       const std::string_view rest = TRY(text.replace(*file, cursor.rest(), must_be_directory));
-      file = is_absolute(rest) ? start.root : directory;
-      end = is_absolute(rest) ? End::root : End::dot;
-      directory = file;
+      TRY(go_to_start(start, rest));
       cursor = PathCursor{rest};
     }
   }

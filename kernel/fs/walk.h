@@ -1,18 +1,24 @@
 // From a path to a file: names, "." and "..", symbolic links, mounts.
 //
 // Context: the calling thread, no lock held; never waits. Errors as Linux's path_resolution(7): enoent, enotdir, eloop (more
-// than 40 links), enametoolong (a name above 255 bytes, or a path above 4095), enomem.
+// than 40 links), enametoolong (a name above 255 bytes, or a path above 4095), enomem; exdev and eloop where restrictions forbid the way.
 #pragma once
 
 #include "fs/inode.h"
 
 namespace corral::fs {
 
+// What a walk must not do; bits as in openat2(2), `resolve`.
+inline constexpr u32 resolve_no_mounts = 1, resolve_no_magic_links = 2, resolve_no_links = 4, resolve_beneath = 8,
+                     resolve_in_root = 16, resolve_cached = 32;
+inline constexpr u32 resolve_all = 63;
+
 // Where a path starts: "/" and the directory for relative ones.
 struct WalkStart {
   Thread* thread = nullptr;  // for links like /proc/self/fd/1; null: those are followed by their text
   Ref<Inode> root;
   Ref<Inode> directory;
+  u32 restrictions = 0;
 };
 
 // A symbolic link in the last place. `no` still follows one that a slash follows, as lstat does; `never` is for calls that make
@@ -34,6 +40,7 @@ class Walk {
 
  private:
   Result<void> step(const WalkStart& start, std::string_view name);
+  Result<void> go_to_start(const WalkStart& start, std::string_view path);
   void remember(std::string_view name);
   u64 name_size_ = 0;
   char name_[name_max];

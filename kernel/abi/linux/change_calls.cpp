@@ -1,4 +1,4 @@
-// chmod, chown, utime and their relatives; umask; extended attributes (there are none). What is asked for is stored; everyone
+// chmod, chown, utime and their relatives; umask. What is asked for is stored; everyone
 // is root, so nothing is refused. Source: the Linux man-pages of these calls.
 #include "abi/linux/file_handlers.h"
 #include "fs/inode.h"
@@ -83,6 +83,8 @@ struct TimeVal {
   i64 seconds, microseconds;
 };
 
+constexpr i64 utime_now = 0x3fff'ffff, utime_omit = 0x3fff'fffe;
+
 AttributeChange now() {
   const i64 ns = fs::wall_time_ns();
   return {.set_accessed = true, .set_modified = true, .accessed_ns = ns, .modified_ns = ns};
@@ -90,7 +92,6 @@ AttributeChange now() {
 
 // einval: nanoseconds out of range.
 Result<AttributeChange> from_specs(const TimeSpec (&specs)[2]) {
-  constexpr i64 utime_now = 0x3fff'ffff, utime_omit = 0x3fff'fffe;
   AttributeChange wanted;
   for (int i = 0; i < 2; ++i) {
     const i64 ns = specs[i].nanoseconds;
@@ -108,10 +109,17 @@ Result<i64> sys_utimensat(Call& call) {
     TimeSpec values[2];
   };
   const u32 flags = static_cast<u32>(call.argument[3]);
-  if ((flags & ~(fs::at_symlink_nofollow | fs::at_empty_path)) != 0) return Errno::einval;
   AttributeChange wanted = now();
-  if (call.argument[2] != 0) wanted = TRY(from_specs(TRY(call.read<Specs>(call.address(2))).values));
-  if (call.argument[1] == 0) return change_open(call, wanted);  // futimens
+  if (call.argument[2] != 0) {
+    const Specs specs = TRY(call.read<Specs>(call.address(2)));
+    if (specs.values[0].nanoseconds == utime_omit && specs.values[1].nanoseconds == utime_omit) return 0;
+    wanted = TRY(from_specs(specs.values));
+  }
+  if (call.argument[1] == 0 && call.number(0) != fs::at_fdcwd) {  // futimens
+    if (flags != 0) return Errno::einval;
+    return change_open(call, wanted);
+  }
+  if ((flags & ~(fs::at_symlink_nofollow | fs::at_empty_path)) != 0) return Errno::einval;
   return change(call, call.number(0), call.address(1), follow_unless(flags, fs::at_symlink_nofollow), flags, wanted);
 }
 
@@ -159,35 +167,11 @@ Result<i64> sys_umask(Call& call) {
   return static_cast<i64>(resources_of(call).umask.exchange(static_cast<u32>(call.argument[0]) & 0777, Order::relaxed));
 }
 
-Result<i64> no_extended_attributes(Call&) {
-  return Errno::eopnotsupp;
-}
-
 constexpr Entry entries[] = {
-    {90, "chmod", sys_chmod},
-    {91, "fchmod", sys_fchmod},
-    {92, "chown", sys_chown},
-    {93, "fchown", sys_fchown},
-    {94, "lchown", sys_lchown},
-    {95, "umask", sys_umask},
-    {132, "utime", sys_utime},
-    {188, "setxattr", no_extended_attributes},
-    {189, "lsetxattr", no_extended_attributes},
-    {190, "fsetxattr", no_extended_attributes},
-    {191, "getxattr", no_extended_attributes},
-    {192, "lgetxattr", no_extended_attributes},
-    {193, "fgetxattr", no_extended_attributes},
-    {194, "listxattr", no_extended_attributes},
-    {195, "llistxattr", no_extended_attributes},
-    {196, "flistxattr", no_extended_attributes},
-    {197, "removexattr", no_extended_attributes},
-    {198, "lremovexattr", no_extended_attributes},
-    {199, "fremovexattr", no_extended_attributes},
-    {235, "utimes", sys_utimes},
-    {260, "fchownat", sys_fchownat},
-    {261, "futimesat", sys_futimesat},
-    {268, "fchmodat", sys_fchmodat},
-    {280, "utimensat", sys_utimensat},
+    {90, "chmod", sys_chmod},          {91, "fchmod", sys_fchmod},      {92, "chown", sys_chown},
+    {93, "fchown", sys_fchown},        {94, "lchown", sys_lchown},      {95, "umask", sys_umask},
+    {132, "utime", sys_utime},         {235, "utimes", sys_utimes},     {260, "fchownat", sys_fchownat},
+    {261, "futimesat", sys_futimesat}, {268, "fchmodat", sys_fchmodat}, {280, "utimensat", sys_utimensat},
     {452, "fchmodat2", sys_fchmodat2},
 };
 

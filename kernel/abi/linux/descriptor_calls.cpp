@@ -1,11 +1,11 @@
-// close, dup, fcntl, ioctl, lseek, pipes, truncation, fsync, memfd_create. Source: Linux man-pages close(2), dup(2),
-// fcntl(2), ioctl(2), lseek(2), pipe(2), ftruncate(2), fallocate(2), memfd_create(2).
+// close, dup, fcntl, ioctl, lseek, pipes, truncation, fsync. Source: Linux man-pages close(2), dup(2), fcntl(2), ioctl(2),
+// lseek(2), pipe(2), ftruncate(2).
 #include "abi/linux/file_handlers.h"
 #include "abi/linux/lock_calls.h"
-#include "fs/anonymous.h"
 #include "fs/cache/write_back.h"
 #include "fs/inode.h"
 #include "fs/pipe.h"
+#include "fs/seals.h"
 
 namespace corral::abi {
 
@@ -70,6 +70,14 @@ Result<i64> pipe_size(OpenFile& file, bool set, u64 size) {
   return set ? count_of(pipe->set_capacity(size)) : static_cast<i64>(pipe->capacity());
 }
 
+// In the order in which Linux checks.
+Result<void> seal(OpenFile& file, u64 seals) {
+  if (seals > ~u32{0}) return Errno::einval;
+  if (!file.writable()) return Errno::eperm;
+  if ((seals & ~u64{fs::all_seals}) != 0) return Errno::einval;
+  return file.inode().add_seals(static_cast<u32>(seals));
+}
+
 Result<i64> sys_fcntl(Call& call) {
   enum : int {
     dup_fd = 0,
@@ -116,13 +124,13 @@ Result<i64> sys_fcntl(Call& call) {
     case get_flags: return static_cast<i64>(file->flags());
     case set_flags: file->set_flags(static_cast<u32>(call.argument[2])); return 0;
     case get_owner:
-    case get_signal:
-    case get_seals: return 0;
+    case get_signal: return 0;
     case set_owner:
     case set_signal: return call.argument[2] == 0 ? Result<i64>{i64{0}} : Errno::einval;  // no signals about files
     case set_pipe_size: return pipe_size(*file, true, call.argument[2]);
     case get_pipe_size: return pipe_size(*file, false, 0);
-    case add_seals: return Errno::eperm;
+    case add_seals: return success(seal(*file, call.argument[2]));
+    case get_seals: return i64{TRY(file->inode().seals())};
     default: return Errno::einval;
   }
 }
@@ -168,21 +176,6 @@ Result<i64> sys_ftruncate(Call& call) {
   return success(file->resize(call.argument[1]));
 }
 
-Result<i64> sys_fallocate(Call& call) {
-  constexpr u32 keep_size = 1;
-  const i64 offset = static_cast<i64>(call.argument[2]);
-  const i64 length = static_cast<i64>(call.argument[3]);
-  if (offset < 0 || length <= 0) return Errno::einval;
-  Ref<OpenFile> file = TRY(file_at(call, 0));
-  if (!file->writable()) return Errno::ebadf;
-  const u32 mode = static_cast<u32>(call.argument[1]);
-  if ((mode & ~keep_size) != 0) return Errno::eopnotsupp;
-  if (file->inode().type() != fs::FileType::regular) return Errno::enodev;
-  const u64 end = static_cast<u64>(offset) + static_cast<u64>(length);
-  if (mode == 0 && end > file->inode().attributes().size) TRY(file->resize(end));
-  return 0;
-}
-
 Result<i64> sys_fsync(Call& call) {
   Ref<OpenFile> file = TRY(file_at(call, 0));
   const fs::FileType type = file->inode().type();
@@ -197,12 +190,6 @@ Result<i64> sys_syncfs(Call& call) {
 
 Result<i64> sys_sync(Call& call) {
   return success(fs::write_back::flush_all(call.thread.step.word[0], call.thread));
-}
-
-Result<i64> sys_fadvise64(Call& call) {
-  Ref<OpenFile> file = TRY(file_at(call, 0));
-  if (file->inode().type() == fs::FileType::fifo) return Errno::espipe;
-  return call.argument[3] <= 5 ? Result<i64>{i64{0}} : Errno::einval;
 }
 
 // ---- new files without a name -------------------------------------------------------------------------------------------
@@ -238,37 +225,12 @@ Result<i64> sys_pipe2(Call& call) {
   return make_pipe(call, static_cast<u32>(call.argument[1]));
 }
 
-Result<i64> sys_memfd_create(Call& call) {
-  constexpr u32 cloexec = 1, allow_sealing = 2;
-  UserPath name;
-  TRY(name.take(call, call.address(0)));
-  const u32 flags = static_cast<u32>(call.argument[1]);
-  if ((flags & ~(cloexec | allow_sealing)) != 0 || name.text().size() > 249) return Errno::einval;
-  Ref<fs::Inode> inode = TRY(fs::make_memory_file(0777));
-  Ref<OpenFile> file = TRY(inode->open({call.thread, fs::o_rdwr | fs::o_largefile}));
-  return as_descriptor(resources_of(call).files().install(file, (flags & cloexec) != 0, limit_of(call)));
-}
-
 constexpr Entry entries[] = {
-    {3, "close", sys_close},
-    {8, "lseek", sys_lseek},
-    {16, "ioctl", sys_ioctl},
-    {22, "pipe", sys_pipe},
-    {32, "dup", sys_dup},
-    {33, "dup2", sys_dup2},
-    {72, "fcntl", sys_fcntl},
-    {74, "fsync", sys_fsync},
-    {75, "fdatasync", sys_fsync},
-    {77, "ftruncate", sys_ftruncate},
-    {162, "sync", sys_sync},
-    {221, "fadvise64", sys_fadvise64},
-    {277, "sync_file_range", sys_fsync},
-    {285, "fallocate", sys_fallocate},
-    {292, "dup3", sys_dup3},
-    {293, "pipe2", sys_pipe2},
-    {306, "syncfs", sys_syncfs},
-    {319, "memfd_create", sys_memfd_create},
-    {436, "close_range", sys_close_range},
+    {3, "close", sys_close},          {8, "lseek", sys_lseek},     {16, "ioctl", sys_ioctl},
+    {22, "pipe", sys_pipe},           {32, "dup", sys_dup},        {33, "dup2", sys_dup2},
+    {72, "fcntl", sys_fcntl},         {74, "fsync", sys_fsync},    {75, "fdatasync", sys_fsync},
+    {77, "ftruncate", sys_ftruncate}, {162, "sync", sys_sync},     {292, "dup3", sys_dup3},
+    {293, "pipe2", sys_pipe2},        {306, "syncfs", sys_syncfs}, {436, "close_range", sys_close_range},
 };
 
 }  // namespace

@@ -12,6 +12,9 @@ namespace corral::abi {
 [[nodiscard]] std::span<const Entry> transfer_calls();    // read, write and their relatives
 [[nodiscard]] std::span<const Entry> copy_calls();        // sendfile, copy_file_range
 [[nodiscard]] std::span<const Entry> descriptor_calls();  // dup, fcntl, ioctl, lseek …
+[[nodiscard]] std::span<const Entry> space_calls();       // fallocate, fadvise64, memfd_create
+[[nodiscard]] std::span<const Entry> attribute_calls();   // extended attributes, file handles
+[[nodiscard]] std::span<const Entry> splice_calls();
 [[nodiscard]] std::span<const Entry> poll_calls();
 [[nodiscard]] std::span<const Entry> epoll_calls();
 [[nodiscard]] std::span<const Entry> event_calls();   // eventfd, timerfd
@@ -55,6 +58,7 @@ struct NamedFile {
   // Takes the path in and walks it. With at_empty_path in `flags` an empty path means the descriptor itself. The file may not
   // exist (walk.file is null): see existing().
   Result<void> look(Call& call, int directory, VirtualAddress path_at, fs::Follow follow, u32 flags = 0);
+  u32 restrictions = 0;  // of fs/walk.h, set before look()
   // As look, and enoent when there is no such file.
   Result<Ref<fs::Inode>> existing(Call& call, int directory, VirtualAddress path_at, fs::Follow follow, u32 flags = 0);
 };

@@ -6,6 +6,7 @@
 // means to touch them, and most advice has nothing to change.
 #include "abi/linux/call.h"
 #include "fs/resources.h"
+#include "fs/seals.h"
 
 namespace corral::abi {
 
@@ -60,6 +61,11 @@ Result<i64> as_result(Result<void> outcome) {
 
 // ---- mmap ------------------------------------------------------------------------------------------------------------
 
+bool write_sealed(fs::OpenFile& file) {
+  const Result<u32> seals = file.inode().seals();
+  return seals.ok() && (seals.value() & fs::seals_against_writing) != 0;
+}
+
 Result<void> describe_file(vm::MapRequest& request, fs::OpenFile& file, u64 flags) {
   switch (flags & map_type) {
     case map_shared_validate:
@@ -76,7 +82,10 @@ Result<void> describe_file(vm::MapRequest& request, fs::OpenFile& file, u64 flag
     default: return Errno::einval;
   }
   request.kind = vm::AreaKind::file;
-  request.backing = TRY(file.backing());
+  const bool sealed = request.may_write && request.shared && write_sealed(file);
+  if (sealed && request.protection.write) return Errno::eperm;
+  if (sealed) request.may_write = false;
+  request.backing = TRY(request.shared && request.may_write ? file.writable_backing() : file.backing());
   return {};
 }
 

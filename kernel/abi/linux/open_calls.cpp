@@ -47,13 +47,30 @@ Result<Ref<OpenFile>> open_inode(Call& call, Inode& inode, u32 flags) {
   return inode.open({call.thread, flags});
 }
 
-Result<i64> open_step(Call& call, int directory, VirtualAddress path_at, u32 flags, u32 permissions) {
+// O_TMPFILE: a file without a name in the directory that the path leads to.
+Result<i64> open_unnamed(Call& call, int directory, VirtualAddress path_at, u32 flags, u32 permissions, u32 restrictions) {
+  NamedFile named;
+  named.restrictions = restrictions;
+  Ref<Inode> where = TRY(named.existing(call, directory, path_at, follow_unless(flags, fs::o_nofollow)));
+  permissions &= 07777 & ~resources_of(call).umask.load(Order::relaxed);
+  if (!where->is_directory()) return Errno::enotdir;
+  Ref<Inode> inode = TRY(where->create_unnamed(permissions, (flags & fs::o_excl) == 0));
+  Ref<OpenFile> file = TRY(inode->open({call.thread, flags | fs::o_largefile}));
+  return i64{TRY(resources_of(call).files().install(file, (flags & fs::o_cloexec) != 0, call.process.limits.open_files))};
+}
+
+Result<i64> open_step(Call& call, int directory, VirtualAddress path_at, u32 flags, u32 permissions, u32 restrictions) {
   if ((flags & fs::o_accmode) == fs::o_accmode) return Errno::einval;
   if ((flags & fs::o_path) != 0) flags &= fs::o_path | fs::o_cloexec | fs::o_directory | fs::o_nofollow;
-  if ((flags & fs::o_tmpfile) != 0) return Errno::eopnotsupp;
+  constexpr u32 unnamed = fs::o_tmpfile | fs::o_directory;
+  if ((flags & fs::o_tmpfile) != 0) {
+    if ((flags & (unnamed | fs::o_creat)) != unnamed || (flags & fs::o_accmode) == fs::o_rdonly) return Errno::einval;
+    return open_unnamed(call, directory, path_at, flags & ~unnamed, permissions, restrictions);
+  }
   const bool exclusive = (flags & (fs::o_creat | fs::o_excl)) == (fs::o_creat | fs::o_excl);
   const fs::Follow follow = (flags & fs::o_nofollow) != 0 || exclusive ? fs::Follow::no : fs::Follow::yes;
   NamedFile named;
+  named.restrictions = restrictions;
   TRY(named.look(call, directory, path_at, follow));
   Ref<Inode> inode = TRY(find_or_create(call, named.walk, flags, permissions));
   if ((flags & fs::o_path) == 0) flags |= fs::o_largefile;
@@ -62,8 +79,8 @@ Result<i64> open_step(Call& call, int directory, VirtualAddress path_at, u32 fla
   return i64{TRY(resources_of(call).files().install(file, marked, call.process.limits.open_files))};
 }
 
-Result<i64> open_at(Call& call, int directory, VirtualAddress path_at, u32 flags, u32 permissions) {
-  Result<i64> outcome = open_step(call, directory, path_at, flags, permissions);
+Result<i64> open_at(Call& call, int directory, VirtualAddress path_at, u32 flags, u32 permissions, u32 restrictions = 0) {
+  Result<i64> outcome = open_step(call, directory, path_at, flags, permissions, restrictions);
   if (outcome.ok() || outcome.error() != Errno::blocked) fs::abandon_fifo_open(call.thread);
   return outcome;
 }
@@ -85,13 +102,28 @@ Result<i64> sys_openat2(Call& call) {
   struct How {  // struct open_how
     u64 flags, mode, resolve;
   };
+  constexpr u64 known_flags = 037777703;
   if (call.argument[3] < sizeof(How)) return Errno::einval;
   if (call.argument[3] > page_size) return Errno::e2big;
   const How how = TRY(call.read<How>(call.address(2)));
-  if (how.flags >> 32 != 0 || (how.mode & ~u64{07777}) != 0) return Errno::einval;
-  if (how.mode != 0 && (how.flags & fs::o_creat) == 0) return Errno::einval;
-  if (how.resolve != 0) return Errno::einval;  // walks are never restricted
-  return open_at(call, call.number(0), call.address(1), static_cast<u32>(how.flags), static_cast<u32>(how.mode));
+  for (u64 at = sizeof(How); at < call.argument[3]; ++at) {  // fields that a later Linux may have
+    if (TRY(call.read<u8>(call.address(2) + at)) != 0) return Errno::e2big;
+  }
+  if ((how.flags & ~known_flags) != 0) return Errno::einval;
+  if ((how.resolve & ~u64{fs::resolve_all}) != 0) return Errno::einval;
+  constexpr u64 both = fs::resolve_beneath | fs::resolve_in_root;
+  if ((how.resolve & both) == both) return Errno::einval;
+  const u32 flags = static_cast<u32>(how.flags);
+  const bool creates = (flags & (fs::o_creat | fs::o_tmpfile)) != 0;
+  if (creates ? (how.mode & ~u64{07777}) != 0 : how.mode != 0) return Errno::einval;
+  if ((flags & fs::o_path) != 0 && (flags & ~(fs::o_path | fs::o_cloexec | fs::o_directory | fs::o_nofollow)) != 0) {
+    return Errno::einval;
+  }
+  if ((how.resolve & fs::resolve_cached) != 0 && (flags & (fs::o_trunc | fs::o_creat | fs::o_tmpfile)) != 0) {
+    return Errno::eagain;
+  }
+  const u32 permissions = static_cast<u32>(how.mode);
+  return open_at(call, call.number(0), call.address(1), flags, permissions, static_cast<u32>(how.resolve));
 }
 
 // ---- others --------------------------------------------------------------------------------------------------------------

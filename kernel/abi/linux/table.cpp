@@ -85,6 +85,9 @@ void initialise_system_calls() {
   add(copy_calls());
   add(limit_calls());
   add(descriptor_calls());
+  add(space_calls());
+  add(attribute_calls());
+  add(splice_calls());
   add(poll_calls());
   add(epoll_calls());
   add(event_calls());

@@ -75,13 +75,21 @@ Result<i64> sys_vector_at(Call& call) {
   return file.answer(call, move_at(call, *file, transfer.value(), D, static_cast<i64>(call.argument[3])));
 }
 
-// preadv2, pwritev2: offset -1 means the file's position; flags that only hint are accepted.
+// preadv2, pwritev2: offset -1 means the file's position; flags that only hint are accepted. Nothing is read or written
+// without waiting on request (RWF_NOWAIT): the answer is Linux's for a file that cannot.
 template <Direction D>
 Result<i64> sys_vector_2(Call& call) {
-  constexpr u64 hints = 0x1 | 0x2 | 0x4;  // RWF_HIPRI, RWF_DSYNC, RWF_SYNC
-  if ((call.argument[5] & ~hints) != 0) return Errno::eopnotsupp;
-  if (static_cast<i64>(call.argument[3]) == -1) return sys_vector<D>(call);
-  return sys_vector_at<D>(call);
+  constexpr u32 hints = 0x1 | 0x2 | 0x4, at_the_end = 0x10;  // RWF_HIPRI, RWF_DSYNC, RWF_SYNC; RWF_APPEND
+  const u32 flags = static_cast<u32>(call.argument[5]);
+  const i64 offset = static_cast<i64>(call.argument[3]);
+  if (offset < -1) return Errno::einval;
+  if ((flags & ~(hints | at_the_end)) != 0) return Errno::eopnotsupp;
+  if ((flags & at_the_end) == 0 || D == Direction::in) return offset == -1 ? sys_vector<D>(call) : sys_vector_at<D>(call);
+  HeldFile file = TRY(open_for(call, D));
+  if (offset != -1 && file->seek(0, fs::Whence::current).ok() == false) return file.answer(call, Errno::espipe);
+  Result<Transfer> transfer = vector(call);
+  if (!transfer.ok()) return file.answer(call, transfer.error());
+  return file.answer(call, count_of(file->append(call.thread, transfer.value(), offset == -1)));
 }
 
 // ---- directories -------------------------------------------------------------------------------------------------------

@@ -124,9 +124,17 @@ Result<Ref<Inode>> RamDirectory::create(std::string_view name, const Creation& c
   return Ref<Inode>{made};
 }
 
+Result<Ref<Inode>> RamDirectory::create_unnamed(u32 permissions, bool linkable) {
+  Ref<RamFile> made = Ref<RamFile>::adopt(TRY(memory::make<RamFile>(ram(), permissions)));
+  if (linkable) made->make_linkable();
+  return Ref<Inode>{made};
+}
+
 Result<void> RamDirectory::link(std::string_view name, Inode& file) {
   if (&file.file_system() != &file_system()) return Errno::exdev;
   if (file.is_directory()) return Errno::eperm;
+  const bool linkable = file.type() == FileType::regular && static_cast<RamFile&>(file).linkable();
+  if (static_cast<RamNode&>(file).links.load(Order::relaxed) == 0 && !linkable) return Errno::enoent;
   TRY(add(name, Ref<RamNode>::share(static_cast<RamNode&>(file))));
   return {};
 }

@@ -19,6 +19,7 @@ class RamDirectory final : public RamNode {
   Result<std::string_view> name(std::span<char> to) override;
   Result<Ref<Inode>> lookup(std::string_view name) override;
   Result<Ref<Inode>> create(std::string_view name, const Creation& creation) override;
+  Result<Ref<Inode>> create_unnamed(u32 permissions, bool linkable) override;
   Result<void> link(std::string_view name, Inode& file) override;
   Result<void> unlink(std::string_view name) override;
   Result<void> remove_directory(std::string_view name) override;

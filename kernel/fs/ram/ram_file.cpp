@@ -2,6 +2,7 @@
 #include "fs/ram/ram_file.h"
 
 #include "fs/positioned_file.h"
+#include "fs/seals.h"
 #include "fs/transfer.h"
 #include "fs/walk.h"
 #include "lib/memory_functions.h"
@@ -17,14 +18,15 @@ constexpr u8 zeros[page_size] = {};
 // A file's pages as mappings see them. Its name is what the file was called when it was mapped.
 class RamBacking final : public vm::Backing {
  public:
-  explicit RamBacking(Ref<RamFile> file) : file_{static_cast<Ref<RamFile>&&>(file)} {
-    const Result<std::string_view> path = path_of(*file_, std::span{path_, sizeof path_ - 1});
-    if (!path.ok()) {
-      path_[0] = 0;
-    } else {
-      memmove(path_, path.value().data(), path.value().size());
-      path_[path.value().size()] = 0;
-    }
+  RamBacking(Ref<RamFile> file, bool writable) : file_{static_cast<Ref<RamFile>&&>(file)}, writable_{writable} {
+    const std::span<char> room{path_, sizeof path_ - 1};
+    const Result<std::string_view> path = path_of(*file_, room);
+    const std::string_view text = path.ok() ? path.value() : file_->label(room);
+    memmove(path_, text.data(), text.size());
+    path_[text.size()] = 0;
+  }
+  ~RamBacking() override {
+    if (writable_) file_->end_writable_mapping();
   }
   Result<Frame*> page(u64 index) override { return file_->page(index); }
   void pages_at_hand(u64 first, std::span<Frame*> frames) override { file_->pages_at_hand(first, frames); }
@@ -32,6 +34,7 @@ class RamBacking final : public vm::Backing {
 
  private:
   Ref<RamFile> file_;
+  const bool writable_;  // counted by the file
   char path_[256];
 };
 
@@ -149,6 +152,11 @@ Result<u64> RamFile::write(u64 offset, Transfer& transfer, u64 at, u64 size) {
     Frame* held = nullptr;
     {
       LockGuard guard{data_};
+      const u32 seals = seals_.load(Order::relaxed);
+      if ((seals & seals_against_writing) != 0 || ((seals & seal_grow) != 0 && place + now > size_)) {
+        error = Errno::eperm;
+        break;
+      }
       const Result<Frame*> found = obtain(place / page_size);
       if (!found.ok()) {
         error = found.error();
@@ -197,6 +205,8 @@ Result<void> RamFile::resize(u64 size) {
   u64 freed = 0;
   {
     LockGuard guard{data_};
+    const u32 seals = seals_.load(Order::relaxed);
+    if ((size < size_ && (seals & seal_shrink) != 0) || (size > size_ && (seals & seal_grow) != 0)) return Errno::eperm;
     if (size < size_) {
       freed = remove_pages_from(round_up(size, page_size) / page_size);
       if (size < origin_.size()) origin_ = origin_.first(size);
@@ -212,7 +222,17 @@ Result<void> RamFile::resize(u64 size) {
 }
 
 Result<Ref<vm::Backing>> RamFile::backing() {
-  return Ref<vm::Backing>{Ref<RamBacking>::adopt(TRY(memory::make<RamBacking>(Ref<RamFile>::share(*this))))};
+  return Ref<vm::Backing>{Ref<RamBacking>::adopt(TRY(memory::make<RamBacking>(Ref<RamFile>::share(*this), false)))};
+}
+
+Result<Ref<vm::Backing>> RamFile::writable_backing() {
+  TRY(begin_writable_mapping());
+  const Result<RamBacking*> made = memory::make<RamBacking>(Ref<RamFile>::share(*this), true);
+  if (!made.ok()) {
+    end_writable_mapping();
+    return made.error();
+  }
+  return Ref<vm::Backing>{Ref<RamBacking>::adopt(made.value())};
 }
 
 Result<Ref<OpenFile>> RamFile::open(const OpenRequest& request) {

@@ -10,7 +10,7 @@
 
 namespace corral::fs {
 
-class RamFile final : public RamNode {
+class RamFile : public RamNode {
  public:
   RamFile(RamFileSystem& file_system, u32 permissions) : RamNode{file_system, FileType::regular, permissions} {}
   ~RamFile() override;
@@ -21,7 +21,12 @@ class RamFile final : public RamNode {
   Result<u64> write(u64 offset, Transfer& transfer, u64 at, u64 size) override;
   Result<u64> append(Transfer& transfer, u64 at, u64 size, u64& end) override;
   Result<void> resize(u64 size) override;
+  Result<void> allocate(u32 mode, u64 offset, u64 length, u64& progress) override EXCLUDES(data_);
+  Result<u64> seek_data(u64 offset, bool hole) override EXCLUDES(data_);
+  Result<u32> seals() override;
+  Result<void> add_seals(u32 seals) override EXCLUDES(data_);
   Result<Ref<vm::Backing>> backing() override;
+  Result<Ref<vm::Backing>> writable_backing() override EXCLUDES(data_);
   Result<Ref<OpenFile>> open(const OpenRequest& request) override;
   [[nodiscard]] u64 size_now() override EXCLUDES(data_);
   [[nodiscard]] u64 pages_now() override EXCLUDES(data_);
@@ -30,9 +35,24 @@ class RamFile final : public RamNode {
   void pages_at_hand(u64 first, std::span<Frame*> frames) EXCLUDES(data_);  // see vm::Backing
   Result<Frame*> page(u64 index) EXCLUDES(data_);
 
+  // A shared mapping that may write begins (eperm: sealed), ends.
+  Result<void> begin_writable_mapping() EXCLUDES(data_);
+  void end_writable_mapping() EXCLUDES(data_);
+  // Made without a name: it can be given one as long as this holds. Before anyone knows it.
+  void make_linkable() { linkable_.store(true, Order::relaxed); }
+  [[nodiscard]] bool linkable() const { return linkable_.load(Order::relaxed); }
+  // Before anyone knows it.
+  void set_seals(u32 seals) { seals_.store(seals, Order::relaxed); }
+
   static constexpr u64 max_size = PageIndex::max_pages * page_size;
 
  private:
+  // ram_file_space.cpp
+  Result<void> punch(u64 from, u64 to) EXCLUDES(data_);
+  Result<void> check_room(u64 first, u64 end) EXCLUDES(data_);
+  [[nodiscard]] bool is_hole(u64 page) REQUIRES(data_);
+  u64 clear_page(u64 index, u64 from, u64 to) REQUIRES(data_);
+
   // The page, made (from the origin or zero) if there is none.
   Result<Frame*> obtain(u64 index) REQUIRES(data_);
 
@@ -46,6 +66,9 @@ class RamFile final : public RamNode {
   std::span<const u8> origin_ GUARDED_BY(data_);  // bytes of pages that are not in the index
   u64 size_ GUARDED_BY(data_) = 0;
   u64 page_count_ GUARDED_BY(data_) = 0;
+  u32 writable_mappings_ GUARDED_BY(data_) = 0;
+  Atomic<u32> seals_{1};  // seal_seal: changed under data_
+  Atomic<bool> linkable_{false};
 };
 
 }  // namespace corral::fs

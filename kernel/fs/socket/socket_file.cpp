@@ -44,7 +44,7 @@ class SocketFile final : public OpenFile {
   Result<u64> read(Thread& thread, Transfer& transfer) override {
     if (transfer.size() == 0) return u64{0};
     Receiving receiving;
-    receiving.nonblocking = nonblocking() || transfer.from_kernel();
+    receiving.nonblocking = nonblocking();
     receiving.deadline = deadline(thread, socket_->receive_timeout_ns);
     return socket_->receive(thread, transfer, receiving);
   }
