@@ -11,6 +11,7 @@
 #include "device/interrupts.h"
 #include "device/machine.h"
 #include "fs/setup.h"
+#include "ipc/sysv/semaphore_set.h"
 #include "memory/canary.h"
 #include "memory/heap.h"
 #include "memory/page_allocator.h"
@@ -146,6 +147,7 @@ void kernel_main(BootInfo& info) {
   log::notice("{} of {} cores online, {} scheduling, {} placement", cores::online_count(), cores::count(),
               scheduling().algorithm_name(), scheduling().placement_name());
   abi::initialise_system_calls();
+  ipc::semaphores::initialise();
   must(vdso::initialise(), "no memory for the pages that programs read the clock from");
   const auto* archive = arch::direct<const u8>(info.initramfs);
   must(fs::initialise({archive, info.initramfs_size}, info.command_line), "the file systems cannot be started");

@@ -16,6 +16,7 @@ namespace {
 
 constinit MachineEnd machine_end = nullptr;
 constinit SessionEnd session_end = nullptr;
+constinit ProcessEnd process_end = nullptr;
 
 // si_code for a status in wait4's form.
 i32 child_code(i32 status) {
@@ -40,6 +41,7 @@ bool needs_table(int signal) {
 
 // The last thread is going: children to the first process, a zombie for the parent to find, and word to it.
 void end_process(Process& process) {
+  if (process_end != nullptr) process_end(process);
   if (process.resources) process.resources->release_all();
   process.set_space({});
   if (session_end != nullptr && process.session.load(Order::relaxed) == process.id().value) session_end(process);
@@ -87,6 +89,10 @@ void end_process(Process& process) {
 
 void set_session_end(SessionEnd function) {
   session_end = function;
+}
+
+void set_process_end(ProcessEnd function) {
+  process_end = function;
 }
 
 void set_machine_end(MachineEnd function) {

@@ -19,6 +19,10 @@ void reap(Process& child);
 using SessionEnd = void (*)(Process& leader);
 void set_session_end(SessionEnd function);
 
+// A process is about to end, and still has its number. Set by ipc/; called without a lock.
+using ProcessEnd = void (*)(Process& process);
+void set_process_end(ProcessEnd function);
+
 // The machine's end: called once, when the first process has ended; set by boot/. `status` is in wait4's form.
 using MachineEnd = void (*)(i32 wait_status);
 void set_machine_end(MachineEnd function);

@@ -95,6 +95,7 @@ class Process final : public RefCounted<Process> {
   Atomic<bool> without_terminal{false};  // it has given up its session's controlling terminal
   Atomic<i32> hung_up_group{0};          // of a session's leader: in front of its terminal when that was hung up
   Atomic<bool> hang_up_marked{false};    // see process_group.h
+  Atomic<bool> undoes_at_end{false};     // it has asked for something to be undone when it ends (ipc/sysv/semaphore_set.h)
   Atomic<bool> executed{false};          // a program since it was made: its parent may no longer move it to a group
   char name[16] = {};               // comm of the main program
   // For /proc/[pid]/cmdline and environ, whose strings follow one another; set by exec.

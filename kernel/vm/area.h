@@ -46,6 +46,8 @@ class Backing : public RefCounted<Backing> {
   // The page with this index, to which the caller has a reference or a mapping, is about to be written. No lock held.
   // blocked; enospc, eio: it cannot be kept.
   virtual Result<void> prepare_write([[maybe_unused]] u64 index, [[maybe_unused]] Waiter& waiter) { return {}; }
+  // Which of System V's segments it is (ipc/sysv/segment.h); 0: none.
+  [[nodiscard]] virtual u64 segment() const { return 0; }
   // What a person sees in /proc/[pid]/maps.
   [[nodiscard]] virtual const char* name() const { return ""; }
 };

@@ -4,6 +4,7 @@
 
 #include "abi/corral/calls.h"
 #include "abi/linux/file_handlers.h"
+#include "abi/linux/ipc_structures.h"
 #include "abi/linux/lock_calls.h"
 #include "abi/linux/socket_address.h"
 #include "lib/atomic.h"
@@ -88,6 +89,9 @@ void initialise_system_calls() {
   add(space_calls());
   add(attribute_calls());
   add(splice_calls());
+  add(semaphore_calls());
+  add(queue_calls());
+  add(segment_calls());
   add(poll_calls());
   add(epoll_calls());
   add(event_calls());

@@ -46,6 +46,14 @@ Result<void> mount_info(TextBuffer& to, const Subject& subject);
 Result<void> scheduling_text(TextBuffer& to, const Subject& subject);
 Result<void> set_scheduling(std::string_view text, const Subject& subject);
 extern const GeneratedDirectory sys_directory;  // /proc/sys
+// ipc.cpp
+extern const GeneratedDirectory sysvipc_directory;
+Result<void> semaphore_limits(TextBuffer& to, const Subject& subject);
+Result<void> largest_message(TextBuffer& to, const Subject& subject);
+Result<void> queue_bytes(TextBuffer& to, const Subject& subject);
+Result<void> most_queues(TextBuffer& to, const Subject& subject);
+Result<void> largest_segment(TextBuffer& to, const Subject& subject);  // also pages in all segments
+Result<void> most_segments(TextBuffer& to, const Subject& subject);
 
 // process.cpp
 Result<void> process_stat(TextBuffer& to, const Subject& subject);

@@ -34,6 +34,7 @@ constexpr Node root_nodes[] = {
     {.name = "stat", .text = proc::stat},
     {.name = "swaps", .text = proc::swaps},
     {.name = "sys", .type = FileType::directory, .permissions = 0555, .directory = &proc::sys_directory},
+    {.name = "sysvipc", .type = FileType::directory, .permissions = 0555, .directory = &proc::sysvipc_directory},
     {.name = "uptime", .text = proc::uptime},
     {.name = "version", .text = proc::version},
     {.name = "vmstat", .text = proc::vmstat},

@@ -105,6 +105,13 @@ constexpr Node kernel_nodes[] = {
     {.name = "osrelease", .text = os_release},
     {.name = "ostype", .text = os_type},
     {.name = "hostname", .text = host_name},
+    {.name = "sem", .text = semaphore_limits},
+    {.name = "msgmax", .text = largest_message},
+    {.name = "msgmnb", .text = queue_bytes},
+    {.name = "msgmni", .text = most_queues},
+    {.name = "shmall", .text = largest_segment},
+    {.name = "shmmax", .text = largest_segment},
+    {.name = "shmmni", .text = most_segments},
     {.name = "random", .type = FileType::directory, .permissions = 0555, .directory = &random_directory},
 };
 constexpr GeneratedDirectory kernel_directory{.nodes = kernel_nodes};

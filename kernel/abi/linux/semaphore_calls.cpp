@@ -1,0 +1,244 @@
+// semget, semop, semtimedop, semctl. The order of the checks is Linux's. Source: Linux man-pages semget(2), semop(2), semctl(2).
+#include "abi/linux/ipc_structures.h"
+#include "abi/linux/time_values.h"
+#include "device/clock.h"
+#include "ipc/sysv/semaphore_set.h"
+
+namespace corral::abi {
+
+namespace {
+
+using ipc::SemaphoreLimits;
+using ipc::SemaphoreOperation;
+using ipc::SemaphoreSet;
+
+Result<Ref<SemaphoreSet>> set_numbered(i32 number) {
+  LockGuard guard{ipc::semaphores::table().lock()};
+  SemaphoreSet* set = ipc::semaphores::table().find(number);
+  if (set == nullptr) return Errno::einval;
+  return Ref<SemaphoreSet>::share(*set);
+}
+
+Result<i64> sys_semget(Call& call) {
+  const i32 count = call.number(1);
+  if (count < 0 || static_cast<u32>(count) > SemaphoreLimits::per_set) return Errno::einval;
+  const auto fits = [&](SemaphoreSet& set) -> Result<void> {
+    return static_cast<u32>(count) > set.count() ? Result<void>{Errno::einval} : Result<void>{};
+  };
+  const auto make = [&]() -> Result<Ref<SemaphoreSet>> {
+    if (count == 0) return Errno::einval;
+    if (ipc::semaphores::in_all() + static_cast<u32>(count) > SemaphoreLimits::in_all) return Errno::enospc;
+    return SemaphoreSet::create(static_cast<u32>(count));
+  };
+  return i64{TRY(ipc::get(ipc::semaphores::table(), call.number(0), static_cast<u32>(call.argument[2]), fits, make))};
+}
+
+// ---- semop -----------------------------------------------------------------------------------------------------------------
+
+constexpr unsigned word_deadline = 0;  // of the thread's StepState
+constexpr u32 few = 16;  // operations that need no memory of their own
+
+Result<i64> operate(Call& call, std::span<SemaphoreOperation> operations) {
+  TRY(vm::copy_in(call.space, call.thread.caller, operations.data(), call.address(1), operations.size_bytes()));
+  Ref<SemaphoreSet> set;
+  const Result<Ref<SemaphoreSet>> found = set_numbered(call.number(0));
+  // Once it has waited, the set has been there: if not any more, it was removed.
+  if (!found.ok()) return call.thread.step.phase != 0 ? Errno::eidrm : Errno::einval;
+  set = found.value();
+  const Instant deadline{static_cast<i64>(call.thread.step.word[word_deadline])};
+  const Result<void> outcome = set->operate(call.thread, operations, deadline);
+  if (!outcome.ok()) {
+    if (outcome.error() == Errno::blocked) call.thread.step.phase = 1;
+    // No signal restarts this call.
+    return outcome.error() == Errno::restart ? Errno::eintr : outcome.error();
+  }
+  return 0;
+}
+
+Result<i64> operate(Call& call, VirtualAddress timeout_at) {
+  const u32 count = static_cast<u32>(call.argument[2]);
+  if (call.thread.step.phase == 0) {
+    Instant deadline = never;
+    TimeSpec spec{};
+    if (timeout_at.value != 0) spec = TRY(call.read<TimeSpec>(timeout_at));
+    if (count > SemaphoreLimits::operations) return Errno::e2big;
+    if (count < 1) return Errno::einval;
+    if (call.number(0) < 0) return Errno::einval;
+    if (timeout_at.value != 0) deadline = deadline_after(clock::now(), TRY(duration_of(spec)));
+    call.thread.step.word[word_deadline] = static_cast<u64>(deadline.ns);
+  }
+  if (count <= few) {
+    SemaphoreOperation operations[few];
+    return operate(call, std::span{operations, count});
+  }
+  auto* operations = static_cast<SemaphoreOperation*>(memory::allocate(count * sizeof(SemaphoreOperation)));
+  if (operations == nullptr) return Errno::enomem;
+  Result<i64> outcome = operate(call, std::span{operations, count});
+  memory::release(operations);
+  return outcome;
+}
+
+Result<i64> sys_semop(Call& call) {
+  return operate(call, VirtualAddress{});
+}
+
+Result<i64> sys_semtimedop(Call& call) {
+  return operate(call, call.address(3));
+}
+
+// ---- semctl ----------------------------------------------------------------------------------------------------------------
+
+struct SetStatus {  // struct semid64_ds
+  IpcPermissions permissions;
+  i64 operated;
+  u64 unused_1;
+  i64 changed;
+  u64 unused_2, count, unused_3, unused_4;
+};
+static_assert(sizeof(SetStatus) == 104);
+
+Result<i64> tell_limits(Call& call, bool in_use) {
+  struct Limits {  // struct seminfo
+    i32 map, sets, semaphores, undo, per_set, operations, undo_entries, undo_size, value, at_exit;
+  };
+  constexpr i32 all = SemaphoreLimits::in_all;
+  constexpr i32 highest = SemaphoreLimits::highest_value;
+  Limits limits{all,
+                SemaphoreLimits::sets,
+                all,
+                all,
+                SemaphoreLimits::per_set,
+                SemaphoreLimits::operations,
+                SemaphoreLimits::operations,
+                20,
+                highest,
+                highest};
+  i32 place = 0;
+  {
+    LockGuard guard{ipc::semaphores::table().lock()};
+    place = ipc::semaphores::table().highest();
+    if (in_use) limits.undo_size = static_cast<i32>(ipc::semaphores::table().used());
+  }
+  if (in_use) limits.at_exit = static_cast<i32>(ipc::semaphores::in_all());
+  TRY(call.write(call.address(3), limits));
+  return place;
+}
+
+Result<i64> tell_status(Call& call, bool by_place) {
+  auto& table = ipc::semaphores::table();
+  SetStatus status{};
+  i32 number = 0;
+  {
+    LockGuard guard{table.lock()};
+    SemaphoreSet* set = by_place ? table.at(static_cast<u32>(call.number(0))) : table.find(call.number(0));
+    if (set == nullptr) return Errno::einval;
+    number = set->number;
+    status.permissions = permissions_of(set->ownership, number);
+    status.operated = set->operated_s.load(Order::relaxed);
+    status.changed = set->changed_s.load(Order::relaxed);
+    status.count = set->count();
+  }
+  TRY(call.write(call.address(3), status));
+  return by_place ? number : 0;
+}
+
+Result<i64> remove_set(Call& call) {
+  Ref<SemaphoreSet> set;
+  {
+    LockGuard guard{ipc::semaphores::table().lock()};
+    SemaphoreSet* found = ipc::semaphores::table().find(call.number(0));
+    if (found == nullptr) return Errno::einval;
+    ipc::semaphores::table().remove(*found);
+    set = Ref<SemaphoreSet>::adopt(found);
+  }
+  set->remove();
+  return 0;
+}
+
+Result<i64> change_set(Call& call) {
+  const SetStatus wanted = TRY(call.read<SetStatus>(call.address(3)));
+  LockGuard guard{ipc::semaphores::table().lock()};
+  SemaphoreSet* set = ipc::semaphores::table().find(call.number(0));
+  if (set == nullptr) return Errno::einval;
+  change_owner(set->ownership, wanted.permissions);
+  set->changed_s.store(present_s(), Order::relaxed);
+  return 0;
+}
+
+// All values at once, to or from the program.
+Result<i64> move_all(Call& call, SemaphoreSet& set, bool sets) {
+  auto* values = static_cast<u16*>(memory::allocate(set.count() * sizeof(u16)));
+  if (values == nullptr) return Errno::enomem;
+  const std::span<u16> all{values, set.count()};
+  const auto work = [&]() -> Result<void> {
+    if (!sets) {
+      TRY(set.get_all(all));
+      return vm::copy_out(call.space, call.thread.caller, call.address(3), values, all.size_bytes());
+    }
+    TRY(vm::copy_in(call.space, call.thread.caller, values, call.address(3), all.size_bytes()));
+    for (u16 value : all) {
+      if (value > SemaphoreLimits::highest_value) return Errno::erange;
+    }
+    return set.set_all(all, call.process.id().value);
+  };
+  const Result<void> outcome = work();
+  memory::release(values);
+  if (!outcome.ok()) return outcome.error();
+  return 0;
+}
+
+Result<i64> sys_semctl(Call& call) {
+  enum : u32 {
+    get_process = 11,
+    get_value = 12,
+    get_all = 13,
+    get_increase_waiters = 14,
+    get_zero_waiters = 15,
+    set_value = 16,
+    set_all = 17,
+    stat_place = 18,
+    limits_in_use = 19,
+    stat_any = 20,
+  };
+  const u32 command = static_cast<u32>(call.argument[2]);
+  if (call.number(0) < 0) return Errno::einval;
+  switch (command) {
+    case ipc::command_limits:
+    case limits_in_use: return tell_limits(call, command == limits_in_use);
+    case ipc::command_stat: return tell_status(call, false);
+    case stat_place:
+    case stat_any: return tell_status(call, true);
+    case ipc::command_set: return change_set(call);
+    case ipc::command_remove: return remove_set(call);
+    default: break;
+  }
+  if (command < get_process || command > set_all) return Errno::einval;
+  const i32 value = call.number(3);
+  if (command == set_value && (value < 0 || value > static_cast<i32>(SemaphoreLimits::highest_value))) return Errno::erange;
+  Ref<SemaphoreSet> set = TRY(set_numbered(call.number(0)));
+  if (command == get_all || command == set_all) return move_all(call, *set, command == set_all);
+  const u32 which = static_cast<u32>(call.argument[1]);
+  if (which >= set->count()) return Errno::einval;
+  if (command == set_value) {
+    TRY(set->set(which, static_cast<u32>(value), call.process.id().value));
+    return 0;
+  }
+  const ipc::SemaphoreCounts counts = TRY(set->look(which));
+  switch (command) {
+    case get_process: return i64{counts.last_process};
+    case get_value: return i64{counts.value};
+    case get_increase_waiters: return i64{counts.increase_waiters};
+    default: return i64{counts.zero_waiters};
+  }
+}
+
+constexpr Entry entries[] = {
+    {64, "semget", sys_semget}, {65, "semop", sys_semop}, {66, "semctl", sys_semctl}, {220, "semtimedop", sys_semtimedop}};
+
+}  // namespace
+
+std::span<const Entry> semaphore_calls() {
+  return entries;
+}
+
+}  // namespace corral::abi

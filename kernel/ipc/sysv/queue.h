@@ -1,0 +1,74 @@
+// System V message queues: messages with a type, taken in order or by type. Source: POSIX.1-2017 msgsnd(), msgrcv(); Linux
+// man-pages msgop(2), msgctl(2).
+//
+// Everything is guarded by the queue's lock. A message is taken only when its receiver's memory has it. All who wait look again
+// when something has changed: which message is whose only they can tell.
+#pragma once
+
+#include "ipc/sysv/ids.h"
+#include "lib/intrusive_list.h"
+#include "lib/ref.h"
+#include "sync/waiter.h"
+
+namespace corral {
+class Thread;
+}
+
+namespace corral::ipc {
+
+struct QueueLimits {  // as Linux's
+  static constexpr u32 queues = 32000;
+  static constexpr u64 message = 8192, bytes = 16384;
+};
+
+struct QueueMessage {
+  ListLink link;
+  i64 type;
+  u64 size;
+  u8 text[];
+};
+
+inline constexpr u32 message_truncated = 010000, message_except = 020000, message_copy = 040000;
+
+struct QueueState {
+  u64 bytes = 0, messages = 0, most_bytes = 0;
+  i32 last_sender = 0, last_receiver = 0;
+  i64 sent_s = 0, received_s = 0, changed_s = 0;
+};
+
+class Queue final : public RefCounted<Queue> {
+ public:
+  static Result<Ref<Queue>> create();  // enomem
+  ~Queue();
+
+  // Takes the message over when it succeeds. eagain, eidrm; blocked, restart_without_handler.
+  Result<void> send(Thread& thread, QueueMessage& message, u32 flags) EXCLUDES(lock_);
+  // Writes type and text to the program's memory at `to`. Answers the text's size. e2big, enomsg, efault, eidrm; blocked, …
+  Result<u64> receive(Thread& thread, VirtualAddress to, u64 size, i64 type, u32 flags) EXCLUDES(lock_);
+  void remove() EXCLUDES(lock_);
+  [[nodiscard]] QueueState state() EXCLUDES(lock_);
+  void set_most_bytes(u64 bytes) EXCLUDES(lock_);
+
+  i32 number = 0;  // guarded by the table's lock, as the next
+  Ownership ownership;
+
+ private:
+  Queue() = default;
+  QueueMessage* find(i64 type, u32 flags) REQUIRES(lock_);
+
+  SpinLock lock_{Rank::ipc_object, "message queue"};
+  WaitQueue senders_{lock_}, receivers_{lock_};
+  IntrusiveList<QueueMessage, &QueueMessage::link> messages_ GUARDED_BY(lock_);
+  QueueState state_ GUARDED_BY(lock_);
+  bool removed_ GUARDED_BY(lock_) = false;
+};
+
+namespace queues {
+[[nodiscard]] IdTable<Queue>& table();
+struct Totals {
+  u64 messages, bytes;
+};
+[[nodiscard]] Totals totals();
+}  // namespace queues
+
+}  // namespace corral::ipc

@@ -1,0 +1,509 @@
+// System V's semaphores, message queues and shared memory: errors, waiting and signals, undoing, removal, many processes at once.
+
+#include "tests/check.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/ipc.h>
+#include <sys/mman.h>
+#include <sys/msg.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+namespace {
+
+union SemaphoreArgument {
+  int value;
+  struct semid_ds* status;
+  unsigned short* all;
+  void* limits;
+};
+
+int control(int set, int number, int command, int value = 0) {
+  SemaphoreArgument argument = {};
+  argument.value = value;
+  return semctl(set, number, command, argument);
+}
+
+int operate(int set, int number, int change, int flags = 0) {
+  struct sembuf operation = {static_cast<unsigned short>(number), static_cast<short>(change), static_cast<short>(flags)};
+  return semop(set, &operation, 1);
+}
+
+void end_of(pid_t child) {
+  int status = -1;
+  CHECK_EQ(waitpid(child, &status, 0), child);
+  CHECK_EQ(status, 0);
+}
+
+// Waits until so many wait at the semaphore.
+void until_waiting(int set, int number, int command, int count) {
+  while (control(set, number, command) != count) check_sleep_us(1000);
+}
+
+void on_signal(int) {}
+
+void handle(int signal, int flags) {
+  struct sigaction action = {};
+  action.sa_handler = on_signal;
+  action.sa_flags = flags;
+  CHECK_EQ(sigaction(signal, &action, nullptr), 0);
+}
+
+// ---- semaphores ------------------------------------------------------------------------------------------------------------
+
+void check_semaphore_values() {
+  CHECK_ERRNO(semget(IPC_PRIVATE, -1, 0600), EINVAL);
+  CHECK_ERRNO(semget(IPC_PRIVATE, 0, 0600), EINVAL);
+  CHECK_ERRNO(semget(IPC_PRIVATE, 32001, 0600), EINVAL);
+  const key_t key = 0x5e3a0000 + getpid() % 10000;
+  CHECK_ERRNO(semget(key, 2, 0600), ENOENT);
+  const int set = semget(key, 3, IPC_CREAT | IPC_EXCL | 0640);
+  CHECK(set >= 0);
+  CHECK_EQ(semget(key, 0, 0), set);
+  CHECK_ERRNO(semget(key, 4, 0), EINVAL);
+  CHECK_ERRNO(semget(key, 3, IPC_CREAT | IPC_EXCL), EEXIST);
+  CHECK_EQ(control(set, 1, SETVAL, 5), 0);
+  CHECK_EQ(control(set, 1, GETVAL), 5);
+  CHECK_EQ(control(set, 1, GETPID), getpid());
+  CHECK_ERRNO(control(set, 3, GETVAL), EINVAL);
+  CHECK_ERRNO(control(set, -1, GETVAL), EINVAL);
+  CHECK_ERRNO(control(set, 0, SETVAL, 32768), ERANGE);
+  CHECK_ERRNO(control(set, 0, SETVAL, -1), ERANGE);
+  CHECK_ERRNO(control(set, 0, 77), EINVAL);
+  CHECK_ERRNO(control(-1, 0, GETVAL), EINVAL);
+  unsigned short values[3] = {1, 2, 40000};
+  SemaphoreArgument argument = {};
+  argument.all = values;
+  CHECK_ERRNO(semctl(set, 0, SETALL, argument), ERANGE);
+  values[2] = 3;
+  CHECK_EQ(semctl(set, 0, SETALL, argument), 0);
+  memset(values, 0, sizeof values);
+  CHECK_EQ(semctl(set, 0, GETALL, argument), 0);
+  CHECK(values[0] == 1 && values[1] == 2 && values[2] == 3);
+  struct semid_ds status = {};
+  argument.status = &status;
+  CHECK_EQ(semctl(set, 0, IPC_STAT, argument), 0);
+  CHECK_EQ(status.sem_nsems, 3);
+  CHECK_EQ(status.sem_perm.mode & 0777, 0640);
+  CHECK_EQ(status.sem_otime, 0);
+  CHECK(status.sem_ctime > 0);
+  status.sem_perm.mode = 0600;
+  CHECK_EQ(semctl(set, 0, IPC_SET, argument), 0);
+  CHECK_EQ(semctl(set, 0, IPC_STAT, argument), 0);
+  CHECK_EQ(status.sem_perm.mode & 0777, 0600);
+  // All or nothing.
+  struct sembuf both[2] = {{0, -1, 0}, {1, -9, IPC_NOWAIT}};
+  CHECK_ERRNO(semop(set, both, 2), EAGAIN);
+  CHECK_EQ(control(set, 0, GETVAL), 1);
+  both[1] = {1, 32767, 0};
+  CHECK_ERRNO(semop(set, both, 2), ERANGE);
+  CHECK_EQ(control(set, 0, GETVAL), 1);
+  both[1] = {0, 0, IPC_NOWAIT};
+  CHECK_EQ(semop(set, both, 2), 0);
+  CHECK_EQ(control(set, 0, GETVAL), 0);
+  both[1] = {3, 1, 0};
+  CHECK_ERRNO(semop(set, both, 2), EFBIG);
+  CHECK_ERRNO(semop(set, both, 0), EINVAL);
+  CHECK_ERRNO(semop(set, both, 501), E2BIG);
+  CHECK_ERRNO(semop(-1, both, 1), EINVAL);
+  CHECK_ERRNO(semop(set, static_cast<struct sembuf*>(nullptr), 1), EFAULT);
+  CHECK_ERRNO(operate(set, 0, -1, IPC_NOWAIT), EAGAIN);
+  CHECK_ERRNO(operate(set, 1, 0, IPC_NOWAIT), EAGAIN);
+  struct timespec wrong = {0, 1000000000};
+  CHECK_ERRNO(semtimedop(set, both, 1, &wrong), EINVAL);
+  struct timespec soon = {0, 20000000};
+  const int64_t before = check_now_ns();
+  both[0] = {0, -1, 0};
+  CHECK_ERRNO(semtimedop(set, both, 1, &soon), EAGAIN);
+  CHECK(check_now_ns() - before >= 20000000);
+  CHECK_EQ(control(set, 0, GETNCNT), 0);
+  CHECK_EQ(control(set, 0, IPC_RMID), 0);
+  CHECK_ERRNO(control(set, 0, IPC_RMID), EINVAL);
+  CHECK_ERRNO(semget(key, 1, 0), ENOENT);
+}
+
+void check_semaphore_waits() {
+  const int set = semget(IPC_PRIVATE, 2, 0600);
+  CHECK(set >= 0);
+  CHECK_EQ(control(set, 1, SETVAL, 1), 0);
+  // One that waits for more, one for zero.
+  pid_t child = fork();
+  if (child == 0) _exit(operate(set, 0, -2) == 0 ? 0 : 1);
+  pid_t other = fork();
+  if (other == 0) _exit(operate(set, 1, 0) == 0 ? 0 : 1);
+  until_waiting(set, 0, GETNCNT, 1);
+  until_waiting(set, 1, GETZCNT, 1);
+  CHECK_EQ(operate(set, 0, 1), 0);
+  CHECK_EQ(operate(set, 0, 1), 0);
+  end_of(child);
+  CHECK_EQ(control(set, 0, GETPID), child);
+  CHECK_EQ(operate(set, 1, -1), 0);
+  end_of(other);
+  CHECK_EQ(control(set, 0, GETNCNT), 0);
+  CHECK_EQ(control(set, 1, GETZCNT), 0);
+  // A signal ends the wait, whatever its handler's flags; being killed leaves nothing behind.
+  child = fork();
+  if (child == 0) {
+    handle(SIGUSR1, SA_RESTART);
+    _exit(operate(set, 0, -1) == -1 && errno == EINTR ? 0 : 1);
+  }
+  until_waiting(set, 0, GETNCNT, 1);
+  CHECK_EQ(kill(child, SIGUSR1), 0);
+  end_of(child);
+  child = fork();
+  if (child == 0) _exit(operate(set, 0, -1));
+  until_waiting(set, 0, GETNCNT, 1);
+  CHECK_EQ(kill(child, SIGKILL), 0);
+  int status = 0;
+  CHECK_EQ(waitpid(child, &status, 0), child);
+  CHECK_EQ(status, SIGKILL);
+  CHECK_EQ(control(set, 0, GETNCNT), 0);
+  // Removal ends it.
+  child = fork();
+  if (child == 0) _exit(operate(set, 0, -1) == -1 && errno == EIDRM ? 0 : 1);
+  until_waiting(set, 0, GETNCNT, 1);
+  CHECK_EQ(control(set, 0, IPC_RMID), 0);
+  end_of(child);
+}
+
+void check_undo() {
+  const int set = semget(IPC_PRIVATE, 2, 0600);
+  CHECK_EQ(control(set, 0, SETVAL, 3), 0);
+  pid_t child = fork();
+  if (child == 0) {
+    CHECK_EQ(operate(set, 0, -2, SEM_UNDO), 0);
+    CHECK_EQ(operate(set, 1, 7, SEM_UNDO), 0);
+    CHECK_EQ(control(set, 0, GETVAL), 1);
+    const pid_t grandchild = fork();  // inherits nothing that would be undone
+    if (grandchild == 0) _exit(0);
+    CHECK_EQ(waitpid(grandchild, nullptr, 0), grandchild);
+    CHECK_EQ(control(set, 0, GETVAL), 1);
+    _exit(0);
+  }
+  end_of(child);
+  CHECK_EQ(control(set, 0, GETVAL), 3);
+  CHECK_EQ(control(set, 1, GETVAL), 0);
+  // Setting a value forgets what was to be undone.
+  child = fork();
+  if (child == 0) {
+    CHECK_EQ(operate(set, 0, -2, SEM_UNDO), 0);
+    CHECK_EQ(control(set, 0, SETVAL, 9), 0);
+    _exit(0);
+  }
+  end_of(child);
+  CHECK_EQ(control(set, 0, GETVAL), 9);
+  CHECK_EQ(control(set, 0, SETVAL, 0), 0);
+  // A holder that is killed gives its semaphore back to who waits.
+  CHECK_EQ(control(set, 0, SETVAL, 1), 0);
+  child = fork();
+  if (child == 0) {
+    CHECK_EQ(operate(set, 0, -1, SEM_UNDO), 0);
+    for (;;) pause();
+  }
+  while (control(set, 0, GETVAL) != 0) check_sleep_us(1000);
+  const pid_t waiter = fork();
+  if (waiter == 0) _exit(operate(set, 0, -1) == 0 ? 0 : 1);
+  until_waiting(set, 0, GETNCNT, 1);
+  CHECK_EQ(kill(child, SIGKILL), 0);
+  CHECK_EQ(waitpid(child, nullptr, 0), child);
+  end_of(waiter);
+  CHECK_EQ(control(set, 0, IPC_RMID), 0);
+}
+
+// Processes add to a shared number under a semaphore; the number is right in the end.
+void check_exclusion() {
+  const int set = semget(IPC_PRIVATE, 1, 0600);
+  CHECK_EQ(control(set, 0, SETVAL, 1), 0);
+  const int segment = shmget(IPC_PRIVATE, sizeof(long), 0600);
+  CHECK(segment >= 0);
+  auto* sum = static_cast<volatile long*>(shmat(segment, nullptr, 0));
+  CHECK(sum != reinterpret_cast<void*>(-1));
+  constexpr int processes = 8;
+  const long turns = 300 * check_effort;
+  for (int i = 0; i < processes; ++i) {
+    if (fork() != 0) continue;
+    for (long turn = 0; turn < turns; ++turn) {
+      CHECK_EQ(operate(set, 0, -1, turn % 2 == 0 ? SEM_UNDO : 0), 0);
+      const long before = *sum;
+      if (turn % 16 == 0) sched_yield();
+      *sum = before + 1;
+      CHECK_EQ(operate(set, 0, 1, turn % 2 == 0 ? SEM_UNDO : 0), 0);
+    }
+    _exit(0);
+  }
+  for (int i = 0; i < processes; ++i) {
+    int status = -1;
+    CHECK(wait(&status) > 0);
+    CHECK_EQ(status, 0);
+  }
+  CHECK_EQ(*sum, processes * turns);
+  CHECK_EQ(shmdt(const_cast<long*>(sum)), 0);
+  CHECK_EQ(shmctl(segment, IPC_RMID, nullptr), 0);
+  CHECK_EQ(control(set, 0, IPC_RMID), 0);
+}
+
+// ---- messages ----------------------------------------------------------------------------------------------------------------
+
+struct Message {
+  long type;
+  char text[9000];
+};
+Message message;
+
+int send(int queue, long type, const char* text, int flags = 0) {
+  message.type = type;
+  strcpy(message.text, text);
+  return msgsnd(queue, &message, strlen(text), flags);
+}
+
+bool gives(int queue, long type, int flags, long expected_type, const char* text) {
+  memset(&message, 0, sizeof message);
+  const ssize_t size = msgrcv(queue, &message, sizeof message.text, type, flags);
+  return size == static_cast<ssize_t>(strlen(text)) && message.type == expected_type && strcmp(message.text, text) == 0;
+}
+
+void check_messages() {
+  const key_t key = 0x3e550000 + getpid() % 10000;
+  CHECK_ERRNO(msgget(key, 0600), ENOENT);
+  const int queue = msgget(key, IPC_CREAT | 0600);
+  CHECK(queue >= 0);
+  CHECK_EQ(msgget(key, 0), queue);
+  CHECK_ERRNO(msgget(key, IPC_CREAT | IPC_EXCL | 0600), EEXIST);
+  CHECK_ERRNO(send(queue, 0, "x"), EINVAL);
+  CHECK_ERRNO(send(queue, -1, "x"), EINVAL);
+  CHECK_ERRNO(send(-1, 1, "x"), EINVAL);
+  message.type = 1;
+  CHECK_ERRNO(msgsnd(queue, &message, 8193, 0), EINVAL);
+  CHECK_ERRNO(msgsnd(queue, nullptr, 1, 0), EFAULT);
+  CHECK_ERRNO(msgrcv(queue, &message, 1, 0, IPC_NOWAIT), ENOMSG);
+  CHECK_ERRNO(msgrcv(queue, &message, static_cast<size_t>(-1), 0, IPC_NOWAIT), EINVAL);
+  CHECK_EQ(send(queue, 5, "five"), 0);
+  CHECK_EQ(send(queue, 2, "two"), 0);
+  CHECK_EQ(send(queue, 9, "nine"), 0);
+  CHECK_EQ(send(queue, 2, ""), 0);
+  struct msqid_ds status = {};
+  CHECK_EQ(msgctl(queue, IPC_STAT, &status), 0);
+  CHECK_EQ(status.msg_qnum, 4);
+  CHECK_EQ(status.msg_qbytes, 16384);
+  CHECK_EQ(status.msg_lspid, getpid());
+  CHECK_EQ(status.msg_lrpid, 0);
+  CHECK_ERRNO(msgrcv(queue, &message, 2, 9, 0), E2BIG);
+  CHECK_EQ(msgrcv(queue, &message, 2, 9, MSG_NOERROR), 2);
+  CHECK_ERRNO(msgrcv(queue, &message, 8, 9, IPC_NOWAIT), ENOMSG);
+  CHECK(gives(queue, -4, 0, 2, "two"));
+  CHECK(gives(queue, 5, 020000, 2, ""));
+  CHECK_ERRNO(msgrcv(queue, &message, 8, 5, IPC_NOWAIT | 020000), ENOMSG);
+  CHECK_ERRNO(msgrcv(queue, &message, 8, -4, IPC_NOWAIT), ENOMSG);
+  CHECK(gives(queue, 0, 0, 5, "five"));
+  // Full, then a receiver makes room.
+  static char much[8193];
+  memset(much, 'm', 8192);
+  CHECK_EQ(send(queue, 1, much), 0);
+  CHECK_EQ(send(queue, 1, much), 0);
+  CHECK_ERRNO(send(queue, 1, "x", IPC_NOWAIT), EAGAIN);
+  pid_t child = fork();
+  if (child == 0) _exit(send(queue, 3, "waited") == 0 ? 0 : 1);
+  check_sleep_us(20000);
+  CHECK(gives(queue, 1, 0, 1, much));
+  end_of(child);
+  CHECK(gives(queue, 3, 0, 3, "waited"));
+  CHECK(gives(queue, 1, 0, 1, much));
+  // A signal, then removal, ends the wait.
+  child = fork();
+  if (child == 0) {
+    handle(SIGUSR1, SA_RESTART);
+    CHECK_EQ(send(queue, 7, "ready"), 0);
+    _exit(msgrcv(queue, &message, 8, 1, 0) == -1 && errno == EINTR ? 0 : 1);
+  }
+  CHECK(gives(queue, 7, 0, 7, "ready"));
+  check_sleep_us(20000);
+  CHECK_EQ(kill(child, SIGUSR1), 0);
+  end_of(child);
+  child = fork();
+  if (child == 0) {
+    CHECK_EQ(send(queue, 7, "ready"), 0);
+    _exit(msgrcv(queue, &message, 8, 1, 0) == -1 && errno == EIDRM ? 0 : 1);
+  }
+  CHECK(gives(queue, 7, 0, 7, "ready"));
+  check_sleep_us(20000);
+  CHECK_EQ(msgctl(queue, IPC_RMID, nullptr), 0);
+  end_of(child);
+  CHECK_ERRNO(msgctl(queue, IPC_STAT, &status), EINVAL);
+}
+
+// Processes send numbers, others take them by type; every number arrives once.
+void check_traffic() {
+  const int queue = msgget(IPC_PRIVATE, 0600);
+  const int results = msgget(IPC_PRIVATE, 0600);
+  constexpr int pairs = 4;
+  const long numbers = 500 * check_effort;
+  struct Number {
+    long type, value;
+  };
+  for (int i = 0; i < 2 * pairs; ++i) {
+    if (fork() != 0) continue;
+    Number number = {i % pairs + 1, 0};
+    for (long n = 0; n < numbers; ++n) {
+      if (i < pairs) {
+        const Number sent = {i % pairs + 1, n};
+        CHECK_EQ(msgsnd(queue, &sent, sizeof(long), 0), 0);
+      } else {
+        Number got = {};
+        CHECK_EQ(msgrcv(queue, &got, sizeof(long), i % pairs + 1, 0), sizeof(long));
+        CHECK_EQ(got.value, n);
+        number.value += got.value;
+      }
+    }
+    if (i >= pairs) CHECK_EQ(msgsnd(results, &number, sizeof(long), 0), 0);
+    _exit(0);
+  }
+  for (int i = 0; i < 2 * pairs; ++i) {
+    int status = -1;
+    CHECK(wait(&status) > 0);
+    CHECK_EQ(status, 0);
+  }
+  for (int i = 0; i < pairs; ++i) {
+    Number got = {};
+    CHECK_EQ(msgrcv(results, &got, sizeof(long), 0, IPC_NOWAIT), sizeof(long));
+    CHECK_EQ(got.value, numbers * (numbers - 1) / 2);
+  }
+  CHECK_EQ(msgctl(queue, IPC_RMID, nullptr), 0);
+  CHECK_EQ(msgctl(results, IPC_RMID, nullptr), 0);
+}
+
+// ---- shared memory -------------------------------------------------------------------------------------------------------------
+
+unsigned long attachments(int segment) {
+  struct shmid_ds status = {};
+  CHECK_EQ(shmctl(segment, IPC_STAT, &status), 0);
+  return status.shm_nattch;
+}
+
+bool failed(const void* address, int error) {
+  return address == reinterpret_cast<void*>(-1) && errno == error;
+}
+
+void check_segments() {
+  const key_t key = 0x53480000 + getpid() % 10000;
+  CHECK_ERRNO(shmget(key, 0, IPC_CREAT | 0600), EINVAL);
+  CHECK_ERRNO(shmget(key, 4096, 0600), ENOENT);
+  const int segment = shmget(key, 10000, IPC_CREAT | 0600);
+  CHECK(segment >= 0);
+  CHECK_EQ(shmget(key, 0, 0), segment);
+  CHECK_EQ(shmget(key, 10000, 0), segment);
+  CHECK_ERRNO(shmget(key, 10001, 0), EINVAL);
+  CHECK_ERRNO(shmget(key, 1, IPC_CREAT | IPC_EXCL), EEXIST);
+  CHECK_EQ(attachments(segment), 0);
+  CHECK(failed(shmat(-1, nullptr, 0), EINVAL));
+  CHECK(failed(shmat(segment, reinterpret_cast<void*>(0x10001), 0), EINVAL));
+  CHECK(failed(shmat(segment, nullptr, SHM_REMAP), EINVAL));
+  auto* first = static_cast<char*>(shmat(segment, nullptr, 0));
+  CHECK(first != reinterpret_cast<char*>(-1));
+  auto* second = static_cast<char*>(shmat(segment, nullptr, SHM_RDONLY));
+  CHECK(second != reinterpret_cast<char*>(-1) && second != first);
+  CHECK_EQ(attachments(segment), 2);
+  CHECK(failed(shmat(segment, first, 0), EINVAL));
+  CHECK(shmat(segment, first + 5, SHM_RND | SHM_REMAP) == first);
+  first[9999] = 'x';
+  CHECK_EQ(second[9999], 'x');
+  CHECK_EQ(second[10001], 0);
+  CHECK_ERRNO(shmdt(first + 4096), EINVAL);
+  CHECK_ERRNO(shmdt(first + 1), EINVAL);
+  CHECK_EQ(shmdt(second), 0);
+  CHECK_ERRNO(shmdt(second), EINVAL);
+  CHECK_EQ(attachments(segment), 1);
+  int ends[2];
+  CHECK_EQ(pipe(ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    char byte = 0;
+    first[1] = 'c';
+    CHECK_EQ(read(ends[0], &byte, 1), 1);
+    _exit(0);
+  }
+  CHECK_EQ(attachments(segment), 2);
+  CHECK_EQ(write(ends[1], "x", 1), 1);
+  end_of(child);
+  CHECK_EQ(first[1], 'c');
+  CHECK_EQ(attachments(segment), 1);
+  // A detached middle does not confuse the end.
+  CHECK_EQ(munmap(first + 4096, 4096), 0);
+  CHECK_EQ(attachments(segment), 2);
+  // Removed: found by its number only, until the last attachment ends.
+  CHECK_EQ(shmctl(segment, IPC_RMID, nullptr), 0);
+  CHECK_ERRNO(shmget(key, 0, 0), ENOENT);
+  struct shmid_ds status = {};
+  CHECK_EQ(shmctl(segment, IPC_STAT, &status), 0);
+  CHECK_EQ(status.shm_perm.mode & 01777, 01600);
+  CHECK_EQ(status.shm_cpid, getpid());
+  auto* again = static_cast<char*>(shmat(segment, nullptr, 0));
+  CHECK(again != reinterpret_cast<char*>(-1) && again[9999] == 'x');
+  CHECK_EQ(shmdt(again), 0);
+  CHECK_EQ(shmdt(first), 0);
+  CHECK_ERRNO(shmctl(segment, IPC_STAT, &status), EINVAL);
+  CHECK(failed(shmat(segment, nullptr, 0), EINVAL));
+  close(ends[0]);
+  close(ends[1]);
+}
+
+// Memory of segments comes back: more in all than there is, by turns; some detached by the end of a process only.
+void check_memory_returns() {
+  for (int turn = 0; turn < 40; ++turn) {
+    const int segment = shmget(IPC_PRIVATE, 16 << 20, 0600);
+    CHECK(segment >= 0);
+    const pid_t child = fork();
+    if (child == 0) {
+      auto* bytes = static_cast<char*>(shmat(segment, nullptr, 0));
+      CHECK(bytes != reinterpret_cast<char*>(-1));
+      for (long at = 0; at < 16 << 20; at += 4096) bytes[at] = 1;
+      CHECK_EQ(shmctl(segment, IPC_RMID, nullptr), 0);
+      _exit(0);
+    }
+    end_of(child);
+    struct shmid_ds status = {};
+    CHECK_ERRNO(shmctl(segment, IPC_STAT, &status), EINVAL);
+  }
+}
+
+void check_files() {
+  const int set = semget(IPC_PRIVATE, 7, 0640);
+  char text[4096] = {};
+  FILE* file = fopen("/proc/sysvipc/sem", "r");
+  CHECK(file != nullptr);
+  bool found = false;
+  while (fgets(text, sizeof text, file) != nullptr) {
+    int key = -1, number = -1, mode = 0, count = 0;
+    if (sscanf(text, "%d %d %o %d", &key, &number, &mode, &count) == 4 && number == set) {
+      found = key == 0 && mode == 0640 && count == 7;
+    }
+  }
+  CHECK(found);
+  fclose(file);
+  CHECK_EQ(control(set, 0, IPC_RMID), 0);
+  file = fopen("/proc/sys/kernel/sem", "r");
+  CHECK(file != nullptr);
+  long limits[4] = {};
+  CHECK_EQ(fscanf(file, "%ld %ld %ld %ld", &limits[0], &limits[1], &limits[2], &limits[3]), 4);
+  CHECK(limits[0] == 32000 && limits[2] == 500 && limits[3] == 32000);
+  fclose(file);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  check_begin("sysvtest", argc, argv);
+  check_semaphore_values();
+  check_semaphore_waits();
+  check_undo();
+  check_messages();
+  check_segments();
+  check_exclusion();
+  check_traffic();
+  check_memory_returns();
+  check_files();
+  return check_done();
+}
