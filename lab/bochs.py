@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from lab import emulators
 from lab.problem import TIMED_OUT, Problem
 
 BIOS = "/usr/share/bochs/BIOS-bochs-latest"
@@ -94,18 +94,11 @@ def start(session: Session, image: Path, cores: int, memory_mib: int, serial: st
     script = session.directory / "debugger-script"
     script.write_text("c\n", encoding="ascii")
     with open(session.debug_console, "wb") as output:
-        return subprocess.Popen(
+        return emulators.start(
             ["setarch", "x86_64", "-R", "bochs", "-q", "-f", str(session.configuration), "-rc", str(script)],
             stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-            env={**os.environ, "TERM": "dumb"}, start_new_session=True,
+            env={**os.environ, "TERM": "dumb"},
         )  # fmt: skip
-
-
-def stop(child: subprocess.Popen[bytes]) -> None:
-    """Ends what `start` began, its whole process group, and only that."""
-    if child.poll() is None:
-        os.killpg(child.pid, signal.SIGKILL)
-    child.wait()
 
 
 def run(
@@ -132,4 +125,4 @@ def run(
                 raise Problem(f"Bochs did not end within {timeout:g} s", "give a longer --timeout", TIMED_OUT)
             time.sleep(POLL_SECONDS)
     finally:
-        stop(child)
+        emulators.stop(child)

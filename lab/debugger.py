@@ -10,7 +10,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from lab import command_line, paths, payload, qemu
+from lab import command_line, emulators, paths, payload, qemu
 from lab.machine import Boot, Machine
 
 HELPERS = paths.ROOT / "lab" / "gdb" / "corral_gdb.py"
@@ -47,14 +47,13 @@ def debug(machine: Machine, append: str, program: list[str]) -> int:
     initramfs = payload.initramfs(files, directory)
     boot = Boot(paths.KERNEL_ELF, initramfs, command_line.compose([append], argv))
     wiring = qemu.Wiring(serial=f"file:{SERIAL}", debug_console=directory / "e9.txt")
-    guest = subprocess.Popen(qemu.command(machine, boot, wiring), stdin=subprocess.DEVNULL, start_new_session=True)
+    guest = emulators.start(qemu.command(machine, boot, wiring), stdin=subprocess.DEVNULL)
     print(f"The guest's serial line goes to {paths.shown(SERIAL)} (tail -f shows it).")
     try:
         _await_door(guest)
         return subprocess.run(gdb_command(f":{qemu.GDB_PORT}"), check=False).returncode
     finally:
-        guest.kill()
-        guest.wait()
+        emulators.stop(guest)
 
 
 def _await_door(guest: subprocess.Popen[bytes]) -> None:

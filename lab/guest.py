@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from lab import command_line, paths, payload, qemu, verdict
+from lab import command_line, emulators, paths, payload, qemu, verdict
 from lab.machine import Boot, Machine
 from lab.qmp import Qmp
 
@@ -70,9 +70,9 @@ class Guest:
             gdb=f"unix:{self.gdb_socket},server=on,wait=off" if gdb else None,
         )
         self.started = time.monotonic()
-        self._child = subprocess.Popen(
+        self._child = emulators.start(
             qemu.command(machine, boot, wiring),
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
         self._qmp: Qmp | None = None
 
@@ -186,8 +186,7 @@ class Guest:
     # --- the end -------------------------------------------------------------
 
     def kill(self) -> None:
-        self._child.kill()
-        self._child.wait()
+        emulators.stop(self._child)
 
     def __enter__(self) -> Guest:
         return self

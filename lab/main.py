@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab import boots, build, debian, debugger, iso, options, packages, paths, payload, qemu, runner
+from lab import boots, build, debian, debugger, emulators, iso, options, packages, paths, payload, qemu, runner
 from lab.bench import main as bench
 from lab.command_line import compose
 from lab.machine import Folder, Machine, check_cores, memory_mib
@@ -221,6 +221,7 @@ def dispatch(arguments: list[str]) -> int:
 
 
 def main(arguments: list[str]) -> int:
+    emulators.end_when_told()
     try:
         return dispatch(arguments)
     except Problem as problem:

@@ -13,7 +13,7 @@ import tty
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab import bochs, command_line, debian, iso, paths, payload, qemu, terminal, verdict
+from lab import bochs, command_line, debian, emulators, iso, paths, payload, qemu, terminal, verdict
 from lab.machine import Boot, Machine
 from lab.problem import GUEST_BROKE, TIMED_OUT, Problem
 from lab.qmp import Qmp
@@ -154,7 +154,7 @@ def _in_bochs(request: Request, boot: Boot, work: Path) -> int:
     try:
         outcome = terminal.relay(master, child, deadline)
     finally:
-        bochs.stop(child)
+        emulators.stop(child)
         os.close(slave)
         os.close(master)
     return _conclude(request, outcome, session.debug_console)

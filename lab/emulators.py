@@ -1,0 +1,44 @@
+"""Emulators in the background, in process groups of their own, which never outlive the command that started them.
+
+Python runs the exit hook after an exception too; `end_when_told` makes a termination signal one.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import subprocess
+from collections.abc import Sequence
+
+_running: set[subprocess.Popen[bytes]] = set()
+
+
+def start(command: Sequence[str], **settings: object) -> subprocess.Popen[bytes]:
+    child = subprocess.Popen(command, start_new_session=True, **settings)  # type: ignore[call-overload]
+    _running.add(child)
+    return child
+
+
+def stop(child: subprocess.Popen[bytes]) -> None:
+    """Ends what `start` began, its whole process group, and only that."""
+    if child.poll() is None:
+        os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+    _running.discard(child)
+
+
+def end_when_told() -> None:
+    """From now on SIGTERM and SIGHUP end this process as Ctrl-C does."""
+
+    def interrupt(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, interrupt)
+
+
+@atexit.register
+def _stop_all() -> None:
+    for child in list(_running):
+        stop(child)
