@@ -64,6 +64,7 @@ namespace {
 void let_go(Ref<OpenFile> file, const FileTable& table) {
   if (!file) return;
   file_locks::closed(file->inode(), &table);
+  file->descriptor_closed();
   const bool socket = file->inode().type() == FileType::socket;
   file = {};
   if (socket) in_flight::collect_if_due();

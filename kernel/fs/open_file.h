@@ -70,6 +70,8 @@ class OpenFile : public RefCounted<OpenFile> {
   // Bytes that a read would give now (FIONREAD).
   virtual Result<u64> available();
 
+  // A descriptor that led to it was closed by the running thread's process. No lock is held.
+  virtual void descriptor_closed() {}
   // Nobody uses it any more: epoll lets go of it while the whole object is still there.
   void last_reference_gone();
 

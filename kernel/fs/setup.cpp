@@ -14,6 +14,7 @@
 #include "fs/proc/proc.h"
 #include "fs/resources.h"
 #include "fs/terminals.h"
+#include "ipc/posix/message_queue.h"
 #include "memory/heap.h"
 #include "memory/page_allocator.h"
 #include "task/exit.h"
@@ -80,6 +81,16 @@ Result<void> mount_terminals(u64 page_limit) {
   return {};
 }
 
+// /dev/mqueue: POSIX's message queues.
+Result<void> mount_queues() {
+  Ref<FileSystem> queues = TRY(ipc::message_queues::initialise());
+  Ref<Inode> root = mounts::root();
+  const WalkStart start{nullptr, root, root};
+  Ref<Inode> devices = TRY(find(start, "/dev", Follow::yes));
+  Ref<Inode> covered = TRY(directory_below(*devices, "mqueue", 01777));
+  return mounts::add(*covered, queues, "/dev/mqueue", "mqueue", true);
+}
+
 }  // namespace
 
 Result<void> initialise(std::span<const u8> archive, std::string_view command_line) {
@@ -103,6 +114,7 @@ Result<void> initialise(std::span<const u8> archive, std::string_view command_li
   Ref<Inode> root = files->root();
   TRY(mount(*root, "dev", TRY(make_devices(page_limit)), "devtmpfs"));
   TRY(mount_terminals(page_limit));
+  TRY(mount_queues());
   set_proc_command_line(command_line);
   TRY(mount(*root, "proc", TRY(make_generated_file_system("proc", proc_magic, proc_root())), "proc"));
   TRY(mount(*root, "sys", TRY(make_generated_file_system("sysfs", sysfs_magic, sys_root())), "sysfs"));

@@ -160,35 +160,45 @@ KERNEL_TEST(fs_file_system_has_a_limit) {
   KERNEL_PASSED;
 }
 
-KERNEL_TEST(fs_origin_is_used_until_written) {
+namespace {
+
+const char* use_an_origin() {
   static constexpr u8 origin[page_size + 10] = {1, 2, 3};
+  Ref<RamFileSystem> ram = file_system(10);
+  KERNEL_EXPECT(ram);
+  Ref<Inode> root = ram->root();
+  Ref<Inode> file = make(*root, "f");
+  KERNEL_EXPECT(file);
+  static_cast<RamFile&>(*file).set_origin(origin);
+  KERNEL_EXPECT(file->attributes().size == sizeof origin && ram->statistics().blocks_free == 10);
+  KERNEL_EXPECT(file->read_kernel(0, {block, 3}).value() == 3 && block[2] == 3);
+  Transfer from{std::span<const u8>{block, 1}};
+  // A copy of what came with the archive is not counted, or a full file system would leave no program that can run.
+  KERNEL_EXPECT(file->write(1, from, 0, 1).ok() && ram->statistics().blocks_free == 10);
+  KERNEL_EXPECT(file->write(2 * page_size, from, 0, 1).ok() && ram->statistics().blocks_free == 9);
+  KERNEL_EXPECT(file->resize(sizeof origin).ok() && ram->statistics().blocks_free == 10);
+  KERNEL_EXPECT(file->read_kernel(0, {block, 3}).value() == 3 && block[1] == 1 && block[2] == 3 && origin[1] == 2);
+  Result<Ref<vm::Backing>> backing = file->backing();
+  KERNEL_EXPECT(backing.ok());
+  const Result<Frame*> page = backing.value()->page(1);
+  KERNEL_EXPECT(page.ok() && memory::contents(*page.value())[11] == 0);
+  memory::release_page(*page.value());
+  KERNEL_EXPECT(!backing.value()->page(2).ok());
+  KERNEL_EXPECT(file->resize(2).ok() && file->resize(page_size).ok() && is_zero(*file, 2, page_size - 2));
+  file = {};
+  root = {};
+  ram->dismantle();
+  return nullptr;
+}
+
+}  // namespace
+
+KERNEL_TEST(fs_origin_is_used_until_written) {
+  const char* fault = use_an_origin();  // as above
+  if (fault != nullptr) return fault;
   const u64 before = pages_free();
-  {
-    Ref<RamFileSystem> ram = file_system(10);
-    KERNEL_EXPECT(ram);
-    Ref<Inode> root = ram->root();
-    Ref<Inode> file = make(*root, "f");
-    KERNEL_EXPECT(file);
-    static_cast<RamFile&>(*file).set_origin(origin);
-    KERNEL_EXPECT(file->attributes().size == sizeof origin && ram->statistics().blocks_free == 10);
-    KERNEL_EXPECT(file->read_kernel(0, {block, 3}).value() == 3 && block[2] == 3);
-    Transfer from{std::span<const u8>{block, 1}};
-    // A copy of what came with the archive is not counted, or a full file system would leave no program that can run.
-    KERNEL_EXPECT(file->write(1, from, 0, 1).ok() && ram->statistics().blocks_free == 10);
-    KERNEL_EXPECT(file->write(2 * page_size, from, 0, 1).ok() && ram->statistics().blocks_free == 9);
-    KERNEL_EXPECT(file->resize(sizeof origin).ok() && ram->statistics().blocks_free == 10);
-    KERNEL_EXPECT(file->read_kernel(0, {block, 3}).value() == 3 && block[1] == 1 && block[2] == 3 && origin[1] == 2);
-    Result<Ref<vm::Backing>> backing = file->backing();
-    KERNEL_EXPECT(backing.ok());
-    const Result<Frame*> page = backing.value()->page(1);
-    KERNEL_EXPECT(page.ok() && memory::contents(*page.value())[11] == 0);
-    memory::release_page(*page.value());
-    KERNEL_EXPECT(!backing.value()->page(2).ok());
-    KERNEL_EXPECT(file->resize(2).ok() && file->resize(page_size).ok() && is_zero(*file, 2, page_size - 2));
-    file = {};
-    root = {};
-    ram->dismantle();
-  }
+  fault = use_an_origin();
+  if (fault != nullptr) return fault;
   KERNEL_EXPECT(pages_free() == before);
   KERNEL_PASSED;
 }

@@ -14,6 +14,7 @@ namespace corral::abi {
 [[nodiscard]] std::span<const Entry> semaphore_calls();
 [[nodiscard]] std::span<const Entry> queue_calls();
 [[nodiscard]] std::span<const Entry> segment_calls();
+[[nodiscard]] std::span<const Entry> message_queue_calls();  // POSIX's
 
 struct IpcPermissions {  // struct ipc64_perm
   i32 key;

@@ -92,6 +92,7 @@ void initialise_system_calls() {
   add(semaphore_calls());
   add(queue_calls());
   add(segment_calls());
+  add(message_queue_calls());
   add(poll_calls());
   add(epoll_calls());
   add(event_calls());

@@ -1,5 +1,6 @@
 // /proc/sysvipc and the limits in /proc/sys/kernel of System V's objects. Source: Linux man-pages proc(5), sysvipc(7).
 #include "fs/proc/proc.h"
+#include "ipc/posix/message_queue.h"
 #include "ipc/sysv/queue.h"
 #include "ipc/sysv/segment.h"
 #include "ipc/sysv/semaphore_set.h"
@@ -94,6 +95,29 @@ constexpr Node nodes[] = {
 }  // namespace
 
 const constinit GeneratedDirectory sysvipc_directory{.nodes = nodes};
+
+namespace {
+
+constexpr u64 most_named_queues = 256;  // told as on Linux, where it does not bind root
+
+template <u64 Value>
+Result<void> number(TextBuffer& to, const Subject&) {
+  to.print("{}\n", Value);
+  return {};
+}
+
+using QueueLimits = ipc::MessageQueueLimits;
+constexpr Node queue_nodes[] = {
+    {.name = "msg_default", .text = number<QueueLimits::default_messages>},
+    {.name = "msg_max", .text = number<QueueLimits::default_messages>},
+    {.name = "msgsize_default", .text = number<QueueLimits::default_bytes>},
+    {.name = "msgsize_max", .text = number<QueueLimits::default_bytes>},
+    {.name = "queues_max", .text = number<most_named_queues>},
+};
+
+}  // namespace
+
+const constinit GeneratedDirectory mqueue_directory{.nodes = queue_nodes};
 
 Result<void> semaphore_limits(TextBuffer& to, const Subject&) {
   using Limits = ipc::SemaphoreLimits;

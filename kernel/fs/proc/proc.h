@@ -47,6 +47,7 @@ Result<void> scheduling_text(TextBuffer& to, const Subject& subject);
 Result<void> set_scheduling(std::string_view text, const Subject& subject);
 extern const GeneratedDirectory sys_directory;  // /proc/sys
 // ipc.cpp
+extern const GeneratedDirectory mqueue_directory;  // /proc/sys/fs/mqueue
 extern const GeneratedDirectory sysvipc_directory;
 Result<void> semaphore_limits(TextBuffer& to, const Subject& subject);
 Result<void> largest_message(TextBuffer& to, const Subject& subject);

@@ -117,7 +117,12 @@ constexpr Node kernel_nodes[] = {
 constexpr GeneratedDirectory kernel_directory{.nodes = kernel_nodes};
 constexpr Node vm_nodes[] = {{.name = "overcommit_memory", .text = one}};
 constexpr GeneratedDirectory vm_directory{.nodes = vm_nodes};
+constexpr Node fs_nodes[] = {
+    {.name = "mqueue", .type = FileType::directory, .permissions = 0555, .directory = &mqueue_directory},
+};
+constexpr GeneratedDirectory fs_directory{.nodes = fs_nodes};
 constexpr Node sys_nodes[] = {
+    {.name = "fs", .type = FileType::directory, .permissions = 0555, .directory = &fs_directory},
     {.name = "kernel", .type = FileType::directory, .permissions = 0555, .directory = &kernel_directory},
     {.name = "vm", .type = FileType::directory, .permissions = 0555, .directory = &vm_directory},
 };

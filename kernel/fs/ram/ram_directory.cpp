@@ -119,12 +119,14 @@ Result<void> RamDirectory::add(std::string_view name, Ref<RamNode> file) {
 }
 
 Result<Ref<Inode>> RamDirectory::create(std::string_view name, const Creation& creation) {
+  if (ram().own_files_only()) return Errno::eperm;
   Ref<RamNode> made = TRY(make_node(ram(), creation));
   TRY(add(name, made));
   return Ref<Inode>{made};
 }
 
 Result<Ref<Inode>> RamDirectory::create_unnamed(u32 permissions, bool linkable) {
+  if (ram().own_files_only()) return Errno::eopnotsupp;
   Ref<RamFile> made = Ref<RamFile>::adopt(TRY(memory::make<RamFile>(ram(), permissions)));
   if (linkable) made->make_linkable();
   return Ref<Inode>{made};

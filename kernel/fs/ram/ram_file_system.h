@@ -28,6 +28,9 @@ class RamFileSystem final : public FileSystem {
   Result<void> charge_page();
   void discharge(u64 pages) { pages_used_.fetch_sub(pages, Order::relaxed); }
   void count_file(bool more);
+  // Programs can make nothing in it; the kernel adds files of its own. Before it is mounted.
+  void hold_own_files_only() { own_files_only_ = true; }
+  [[nodiscard]] bool own_files_only() const { return own_files_only_; }
 
  private:
   RamFileSystem(const char* type, u64 page_limit) : type_{type}, page_limit_{page_limit} {}
@@ -38,6 +41,7 @@ class RamFileSystem final : public FileSystem {
   Atomic<u64> files_{0};
   Atomic<u64> next_inode_{1};
   SpinLock names_{Rank::directory, "names"};
+  bool own_files_only_ = false;  // boot
   RamDirectory* root_ = nullptr;  // a reference; boot, then dismantle()
 };
 

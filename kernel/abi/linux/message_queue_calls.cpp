@@ -1,0 +1,186 @@
+// mq_open, mq_unlink, mq_timedsend, mq_timedreceive, mq_notify, mq_getsetattr. The order of the checks is Linux's.
+// Source: the Linux man-pages of these calls.
+#include "abi/linux/file_handlers.h"
+#include "abi/linux/ipc_structures.h"
+#include "abi/linux/time_values.h"
+#include "device/clock.h"
+#include "fs/inode.h"
+#include "ipc/posix/message_queue.h"
+#include "memory/heap.h"
+
+namespace corral::abi {
+
+namespace {
+
+using ipc::MessageQueue;
+using Limits = ipc::MessageQueueLimits;
+
+struct QueueAttributes {  // struct mq_attr
+  i64 flags, most, bytes, count, unused[4];
+};
+static_assert(sizeof(QueueAttributes) == 64);
+
+struct OpenQueue {
+  Ref<fs::OpenFile> file;
+  MessageQueue* queue;
+};
+
+// ebadf: none, or not a queue.
+Result<OpenQueue> queue_at(Call& call) {
+  Ref<fs::OpenFile> file = TRY(file_at(call, 0));
+  MessageQueue* queue = ipc::message_queues::of(*file);
+  if (queue == nullptr) return Errno::ebadf;
+  return Result<OpenQueue>{OpenQueue{std::move(file), queue}};
+}
+
+// ---- mq_open, mq_unlink --------------------------------------------------------------------------------------------------
+
+Result<Ref<MessageQueue>> make_queue(Call& call, const QueueAttributes* wanted) {
+  const u32 permissions = static_cast<u32>(call.argument[2]) & 0777 & ~resources_of(call).umask.load(Order::relaxed);
+  u64 most = Limits::default_messages;
+  u64 bytes = Limits::default_bytes;
+  if (wanted != nullptr) {
+    if (wanted->most <= 0 || wanted->bytes <= 0) return Errno::einval;
+    most = static_cast<u64>(wanted->most);
+    bytes = static_cast<u64>(wanted->bytes);
+    if (most > Limits::messages || bytes > Limits::message_bytes) return Errno::einval;
+  }
+  return MessageQueue::create(ipc::message_queues::files(), permissions, most, bytes, call.process.limits.message_queues);
+}
+
+Result<Ref<MessageQueue>> find_existing(std::string_view name, u32 flags) {
+  Ref<MessageQueue> found = TRY(ipc::message_queues::find(name));
+  if ((flags & fs::o_creat) != 0 && (flags & fs::o_excl) != 0) return Errno::eexist;
+  if ((flags & fs::o_accmode) == fs::o_accmode) return Errno::einval;
+  return found;
+}
+
+Result<Ref<MessageQueue>> find_or_make(Call& call, std::string_view name, u32 flags, const QueueAttributes* wanted) {
+  Result<Ref<MessageQueue>> found = find_existing(name, flags);
+  if (found.ok() || found.error() != Errno::enoent || (flags & fs::o_creat) == 0 || name.empty()) return found;
+  Ref<MessageQueue> made = TRY(make_queue(call, wanted));
+  const Result<void> added = ipc::message_queues::add(name, made);
+  if (added.ok()) return made;
+  if (added.error() != Errno::eexist) return added.error();
+  return find_existing(name, flags);  // another thread was faster
+}
+
+Result<i64> sys_mq_open(Call& call) {
+  const u32 flags = static_cast<u32>(call.argument[1]);
+  QueueAttributes wanted{};
+  const bool given = call.argument[3] != 0;
+  if (given) wanted = TRY(call.read<QueueAttributes>(call.address(3)));
+  UserPath name;
+  TRY(name.take(call, call.address(0)));
+  Ref<MessageQueue> queue = TRY(find_or_make(call, name.text(), flags, given ? &wanted : nullptr));
+  Ref<fs::OpenFile> file = TRY(queue->open({call.thread, flags & (fs::o_accmode | fs::o_nonblock)}));
+  return i64{TRY(resources_of(call).files().install(file, true, call.process.limits.open_files))};
+}
+
+Result<i64> sys_mq_unlink(Call& call) {
+  UserPath name;
+  TRY(name.take(call, call.address(0)));
+  return success(ipc::message_queues::unlink(name.text()));
+}
+
+// ---- sending and receiving -----------------------------------------------------------------------------------------------
+
+// efault, einval.
+Result<Instant> deadline_of(Call& call, VirtualAddress at) {
+  if (at.value == 0) return never;
+  const Duration since_1970 = TRY(duration_of(TRY(call.read<TimeSpec>(at))));
+  return Instant{since_1970.ns - clock::boot_wall_time_ns()};
+}
+
+Result<i64> send(Call& call, const OpenQueue& open, ipc::PosixMessage& message, Instant deadline) {
+  TRY(vm::copy_in(call.space, call.thread.caller, message.text, call.address(1), message.size));
+  return success(open.queue->send(call.thread, message, open.file->nonblocking(), deadline));
+}
+
+Result<i64> sys_mq_timedsend(Call& call) {
+  const u64 size = call.argument[2];
+  const u32 priority = static_cast<u32>(call.argument[3]);
+  const Instant deadline = TRY(deadline_of(call, call.address(4)));
+  if (priority >= Limits::priorities) return Errno::einval;
+  const OpenQueue open = TRY(queue_at(call));
+  if (!open.file->writable()) return Errno::ebadf;
+  if (size > open.queue->most_bytes()) return Errno::emsgsize;
+  void* storage = memory::allocate(sizeof(ipc::PosixMessage) + size);
+  if (storage == nullptr) return Errno::enomem;
+  auto* message = ::new (storage) ipc::PosixMessage{};
+  message->priority = priority;
+  message->size = size;
+  Result<i64> outcome = send(call, open, *message, deadline);
+  if (!outcome.ok()) memory::release(message);
+  return outcome;
+}
+
+Result<i64> sys_mq_timedreceive(Call& call) {
+  const Instant deadline = TRY(deadline_of(call, call.address(4)));
+  const OpenQueue open = TRY(queue_at(call));
+  if (!open.file->readable()) return Errno::ebadf;
+  if (call.argument[2] < open.queue->most_bytes()) return Errno::emsgsize;
+  return count_of(open.queue->receive(call.thread, call.address(1), call.address(3), open.file->nonblocking(), deadline));
+}
+
+// ---- mq_notify, mq_getsetattr ----------------------------------------------------------------------------------------------
+
+Result<i64> sys_mq_notify(Call& call) {
+  enum : i32 { by_signal = 0, by_nothing = 1, by_thread = 2 };
+  struct Event {  // struct sigevent
+    u64 value;
+    i32 signal, kind;
+    u64 unused[6];
+  };
+  static_assert(sizeof(Event) == 64);
+  Event event{};
+  const bool registers = call.argument[1] != 0;
+  if (registers) {
+    event = TRY(call.read<Event>(call.address(1)));
+    if (event.kind < by_signal || event.kind > by_thread) return Errno::einval;
+    if (event.kind == by_signal && (event.signal < 0 || event.signal > signal_count)) return Errno::einval;
+    if (event.kind == by_thread) {  // by a netlink socket, of which there is none
+      Ref<fs::OpenFile> socket = TRY(resources_of(call).files().get(event.signal));
+      return socket->inode().type() == fs::FileType::socket ? Errno::einval : Errno::enotsock;
+    }
+  }
+  const OpenQueue open = TRY(queue_at(call));
+  const i32 process = call.process.id().value;
+  if (!registers) {
+    open.queue->forget_notification(process);
+    return 0;
+  }
+  return success(open.queue->notify({process, event.kind == by_signal ? event.signal : 0, event.value}));
+}
+
+Result<i64> sys_mq_getsetattr(Call& call) {
+  QueueAttributes wanted{};
+  const bool sets = call.argument[1] != 0;
+  if (sets) {
+    wanted = TRY(call.read<QueueAttributes>(call.address(1)));
+    if ((wanted.flags & ~i64{fs::o_nonblock}) != 0) return Errno::einval;
+  }
+  const OpenQueue open = TRY(queue_at(call));
+  QueueAttributes told{};
+  told.flags = static_cast<i64>(open.file->flags() & fs::o_nonblock);
+  told.most = static_cast<i64>(open.queue->most());
+  told.bytes = static_cast<i64>(open.queue->most_bytes());
+  told.count = static_cast<i64>(open.queue->count());
+  if (call.argument[2] != 0) TRY(call.write(call.address(2), told));
+  if (sets) open.file->set_flags((open.file->flags() & ~fs::o_nonblock) | static_cast<u32>(wanted.flags));
+  return 0;
+}
+
+constexpr Entry entries[] = {
+    {240, "mq_open", sys_mq_open},           {241, "mq_unlink", sys_mq_unlink},
+    {242, "mq_timedsend", sys_mq_timedsend}, {243, "mq_timedreceive", sys_mq_timedreceive},
+    {244, "mq_notify", sys_mq_notify},       {245, "mq_getsetattr", sys_mq_getsetattr},
+};
+
+}  // namespace
+
+std::span<const Entry> message_queue_calls() {
+  return entries;
+}
+
+}  // namespace corral::abi
