@@ -15,7 +15,8 @@ namespace {
 constinit RamFileSystem* files = nullptr;  // lives for ever
 constinit Atomic<u64> next_number{1};
 
-constexpr const char* labels[] = {"anon_inode:[eventfd]", "anon_inode:[eventpoll]", "anon_inode:[timerfd]"};
+constexpr const char* labels[] = {"anon_inode:[eventfd]", "anon_inode:[eventpoll]", "anon_inode:[timerfd]",
+                                  "anon_inode:inotify"};
 constinit Inode* inodes[std::size(labels)] = {};  // live for ever
 
 class AnonymousInode final : public Inode {

@@ -26,6 +26,7 @@ namespace corral::fs {
 class Inode;
 class Transfer;
 struct FileLockTable;
+struct FileWatch;
 
 class FileSystem : public RefCounted<FileSystem> {
  public:
@@ -136,6 +137,10 @@ class Inode : public RefCounted<Inode> {
 
   // Something is mounted on this directory. Kept by fs/mounts.
   Atomic<bool> covered{false};
+  // Open files that lead to it.
+  Atomic<u32> opens{0};
+  // Kept by fs/watch; null: nobody watches it.
+  Atomic<FileWatch*> watches{nullptr};
   // Kept by fs/file_locks; null until somebody has locked the file.
   Atomic<FileLockTable*> locks{nullptr};
 

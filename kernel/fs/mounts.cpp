@@ -1,5 +1,6 @@
 // The table of mounts. See mounts.h.
 #include "fs/mounts.h"
+#include "fs/watch/notices.h"
 
 #include "lib/intrusive_list.h"
 #include "lib/memory_functions.h"
@@ -127,6 +128,7 @@ Result<void> remove(Inode& directory) {
     IntrusiveList<Mount, &Mount::link>::remove(*mount);
   }
   mount->file_system->dismantle();
+  notices::gone(*mount->file_system);
   delete mount;
   return {};
 }

@@ -4,17 +4,22 @@
 #include "fs/event/event_watch.h"
 #include "fs/file_locks.h"
 #include "fs/inode.h"
+#include "fs/watch/notices.h"
 
 namespace corral::fs {
 
 OpenFile::OpenFile(Ref<Inode> inode, u32 flags)
-    : inode_{static_cast<Ref<Inode>&&>(inode)}, flags_{flags & ~(o_creat | o_excl | o_noctty | o_trunc | o_cloexec)} {}
+    : inode_{static_cast<Ref<Inode>&&>(inode)}, flags_{flags & ~(o_creat | o_excl | o_noctty | o_trunc | o_cloexec)} {
+  inode_->opens.fetch_add(1, Order::relaxed);
+}
 
 OpenFile::~OpenFile() = default;
 
 void OpenFile::last_reference_gone() {
   if (watches.load(Order::relaxed) != nullptr) forget_watches(*this);
   file_locks::closed(*inode_, this);
+  inode_->opens.fetch_sub(1, Order::relaxed);
+  notices::closed(*this);
   delete this;
 }
 

@@ -2,6 +2,7 @@
 // is root, so nothing is refused. Source: the Linux man-pages of these calls.
 #include "abi/linux/file_handlers.h"
 #include "fs/inode.h"
+#include "fs/watch/notices.h"
 
 namespace corral::abi {
 
@@ -11,17 +12,24 @@ using fs::AttributeChange;
 using fs::Follow;
 using fs::Inode;
 
+// The change of one file, told to those who watch it.
+Result<i64> apply(Inode& file, const AttributeChange& wanted) {
+  TRY(file.change(wanted));
+  fs::notices::tell(file, fs::notices::attributes_changed);
+  return 0;
+}
+
 Result<i64> change(Call& call, int directory, VirtualAddress path_at, Follow follow, u32 flags, const AttributeChange& wanted) {
   NamedFile named;
   Ref<Inode> file = TRY(named.existing(call, directory, path_at, follow, flags));
   if (wanted.set_permissions && file->type() == fs::FileType::symlink) return Errno::eopnotsupp;  // a link has none
-  return success(file->change(wanted));
+  return apply(*file, wanted);
 }
 
 Result<i64> change_open(Call& call, const AttributeChange& wanted) {
   Ref<fs::OpenFile> file = TRY(file_at(call, 0));
   if ((file->flags() & fs::o_path) != 0) return Errno::ebadf;
-  return success(file->inode().change(wanted));
+  return apply(file->inode(), wanted);
 }
 
 // ---- permissions -----------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 // was left, so that nothing is lost when the output makes the step wait.
 #include "abi/linux/file_handlers.h"
 #include "fs/inode.h"
+#include "fs/watch/notices.h"
 #include "memory/heap.h"
 
 namespace corral::abi {
@@ -50,6 +51,12 @@ Result<u64> copy_pieces(Call& call, OpenFile& in, u64 size, Put&& put) {
   return copied;
 }
 
+void tell_watchers(OpenFile& in, OpenFile& out, u64 copied) {
+  if (copied == 0) return;
+  fs::notices::tell(in.inode(), fs::notices::accessed);
+  fs::notices::tell(out.inode(), fs::notices::modified);
+}
+
 Result<i64> sys_sendfile(Call& call) {
   Ref<OpenFile> out = TRY(file_at(call, 0));
   Ref<OpenFile> in = TRY(file_at(call, 1));
@@ -71,6 +78,7 @@ Result<i64> sys_sendfile(Call& call) {
   }
   const u64 size = fs::smaller(call.argument[3], max_transfer);
   const u64 sent = TRY(copy_pieces(call, *in, size, [&](Transfer& to, u64) { return out->write(call.thread, to); }));
+  tell_watchers(*in, *out, sent);
   const u64 end = step.word[word_start] + sent;
   if (offset_at.value != 0) {
     TRY(call.write(offset_at, end));
@@ -132,6 +140,7 @@ Result<i64> sys_copy_file_range(Call& call) {
   if (size == 0) return 0;
   const u64 copied = TRY(
       copy_pieces(call, *in, size, [&](Transfer& to, u64 before) { return out->write_at(call.thread, target + before, to); }));
+  tell_watchers(*in, *out, copied);
   TRY(set_position(call, *in, in_at, start + copied));
   TRY(set_position(call, *out, out_at, target + copied));
   return static_cast<i64>(copied);

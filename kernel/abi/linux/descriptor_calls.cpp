@@ -6,6 +6,7 @@
 #include "fs/inode.h"
 #include "fs/pipe.h"
 #include "fs/seals.h"
+#include "fs/watch/notices.h"
 
 namespace corral::abi {
 
@@ -173,7 +174,9 @@ Result<i64> sys_ftruncate(Call& call) {
   if (static_cast<i64>(call.argument[1]) < 0) return Errno::einval;
   Ref<OpenFile> file = TRY(file_at(call, 0));
   if (!file->writable()) return Errno::einval;
-  return success(file->resize(call.argument[1]));
+  TRY(file->resize(call.argument[1]));
+  fs::notices::tell(file->inode(), fs::notices::modified);
+  return 0;
 }
 
 Result<i64> sys_fsync(Call& call) {

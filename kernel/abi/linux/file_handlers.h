@@ -18,6 +18,7 @@ namespace corral::abi {
 [[nodiscard]] std::span<const Entry> poll_calls();
 [[nodiscard]] std::span<const Entry> epoll_calls();
 [[nodiscard]] std::span<const Entry> event_calls();   // eventfd, timerfd
+[[nodiscard]] std::span<const Entry> watch_calls();   // inotify
 [[nodiscard]] std::span<const Entry> terminal_calls();
 [[nodiscard]] std::span<const Entry> open_calls();
 [[nodiscard]] std::span<const Entry> name_calls();    // mkdir, unlink, rename …

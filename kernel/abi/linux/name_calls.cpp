@@ -2,6 +2,7 @@
 // Source: the Linux man-pages of these calls.
 #include "abi/linux/file_handlers.h"
 #include "fs/inode.h"
+#include "fs/watch/notices.h"
 
 namespace corral::abi {
 
@@ -24,6 +25,7 @@ Result<i64> create(Call& call, int directory, VirtualAddress path_at, const Crea
   if (walk.file) return Errno::eexist;
   if (walk.must_be_directory && creation.type != FileType::directory) return Errno::enoent;
   (void)TRY(walk.directory->create(walk.name(), creation));
+  fs::notices::made(*walk.directory, walk.name(), creation.type == FileType::directory);
   return 0;
 }
 
@@ -74,7 +76,9 @@ Result<i64> remove_directory(Call& call, int directory, VirtualAddress path_at) 
   if (!walk.file) return Errno::enoent;
   // A mount's root, or a directory that one covers, is in use.
   if (walk.file->is_directory() && &walk.file->file_system() != &walk.directory->file_system()) return Errno::ebusy;
-  return success(walk.directory->remove_directory(walk.name()));
+  TRY(walk.directory->remove_directory(walk.name()));
+  fs::notices::removed(*walk.directory, walk.name(), *walk.file);
+  return 0;
 }
 
 Result<i64> unlink(Call& call, int directory, VirtualAddress path_at) {
@@ -84,7 +88,9 @@ Result<i64> unlink(Call& call, int directory, VirtualAddress path_at) {
   if (walk.end != Walk::End::name) return Errno::eisdir;
   if (!walk.file) return Errno::enoent;
   if (walk.must_be_directory && !walk.file->is_directory()) return Errno::enotdir;
-  return success(walk.directory->unlink(walk.name()));
+  TRY(walk.directory->unlink(walk.name()));
+  fs::notices::removed(*walk.directory, walk.name(), *walk.file);
+  return 0;
 }
 
 Result<i64> sys_rmdir(Call& call) {
@@ -114,7 +120,16 @@ Result<i64> rename(Call& call, int from, VirtualAddress from_at, int to, Virtual
   if (!old.walk.file) return Errno::enoent;
   const bool directory_meant = old.walk.must_be_directory || fresh.walk.must_be_directory;
   if (directory_meant && !old.walk.file->is_directory()) return Errno::enotdir;
-  return success(old.walk.directory->rename(old.walk.name(), *fresh.walk.directory, fresh.walk.name(), flags));
+  TRY(old.walk.directory->rename(old.walk.name(), *fresh.walk.directory, fresh.walk.name(), flags));
+  if (fresh.walk.file.get() == old.walk.file.get()) return 0;  // both names are the file's: nothing has happened
+  const bool exchanged = (flags & exchange) != 0;
+  fs::notices::moved(*old.walk.directory, old.walk.name(), *fresh.walk.directory, fresh.walk.name(), *old.walk.file,
+                     exchanged ? nullptr : fresh.walk.file.get());
+  if (exchanged) {
+    fs::notices::moved(*fresh.walk.directory, fresh.walk.name(), *old.walk.directory, old.walk.name(), *fresh.walk.file,
+                       nullptr);
+  }
+  return 0;
 }
 
 Result<i64> sys_rename(Call& call) {
@@ -138,7 +153,10 @@ Result<i64> link(Call& call, int from, VirtualAddress from_at, int to, VirtualAd
   TRY(fresh.look(call, to, to_at, Follow::never));
   if (fresh.walk.file) return Errno::eexist;
   if (fresh.walk.must_be_directory) return Errno::enoent;
-  return success(fresh.walk.directory->link(fresh.walk.name(), *file));
+  TRY(fresh.walk.directory->link(fresh.walk.name(), *file));
+  fs::notices::tell_alone(*file, fs::notices::attributes_changed);
+  fs::notices::made(*fresh.walk.directory, fresh.walk.name(), false);
+  return 0;
 }
 
 Result<i64> sys_link(Call& call) {

@@ -3,6 +3,7 @@
 #include "abi/linux/file_handlers.h"
 #include "fs/inode.h"
 #include "fs/pipe.h"
+#include "fs/watch/notices.h"
 #include "memory/page_allocator.h"
 
 namespace corral::abi {
@@ -30,6 +31,7 @@ Result<Ref<Inode>> find_or_create(Call& call, const Walk& walk, u32 flags, u32 p
   if (!made.ok() && made.error() == Errno::eexist && (flags & fs::o_excl) == 0) {
     return walk.directory->lookup(walk.name());  // another thread was faster
   }
+  if (made.ok()) fs::notices::made(*walk.directory, walk.name(), false);
   return made;
 }
 
@@ -43,8 +45,13 @@ Result<Ref<OpenFile>> open_inode(Call& call, Inode& inode, u32 flags) {
   }
   if (inode.type() == fs::FileType::symlink) return Errno::eloop;
   if (inode.is_directory() && (writes || (flags & fs::o_trunc) != 0)) return Errno::eisdir;
-  if ((flags & fs::o_trunc) != 0 && writes && inode.type() == fs::FileType::regular) TRY(inode.resize(0));
-  return inode.open({call.thread, flags});
+  if ((flags & fs::o_trunc) != 0 && writes && inode.type() == fs::FileType::regular) {
+    TRY(inode.resize(0));
+    fs::notices::tell(inode, fs::notices::modified);
+  }
+  Ref<OpenFile> file = TRY(inode.open({call.thread, flags}));
+  fs::notices::tell(inode, fs::notices::opened);
+  return file;
 }
 
 // O_TMPFILE: a file without a name in the directory that the path leads to.
@@ -132,7 +139,9 @@ Result<i64> sys_truncate(Call& call) {
   if (static_cast<i64>(call.argument[1]) < 0) return Errno::einval;
   NamedFile named;
   Ref<Inode> file = TRY(named.existing(call, fs::at_fdcwd, call.address(0), fs::Follow::yes));
-  return success(file->resize(call.argument[1]));
+  TRY(file->resize(call.argument[1]));
+  fs::notices::tell(*file, fs::notices::modified);
+  return 0;
 }
 
 Result<i64> read_link(Call& call, int directory, VirtualAddress path_at, VirtualAddress to, u64 size) {

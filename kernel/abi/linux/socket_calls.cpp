@@ -3,6 +3,7 @@
 #include "abi/linux/held_file.h"
 #include "abi/linux/socket_address.h"
 #include "fs/inode.h"
+#include "fs/watch/notices.h"
 #include "memory/heap.h"
 
 namespace corral::abi {
@@ -94,7 +95,11 @@ Result<void> bind_to_path(Call& call, UnixSocket& socket, std::string_view path)
   if (!made.ok()) return made.error() == Errno::eexist ? Errno::eaddrinuse : made.error();
   Result<Ref<fs::SocketName>> name = fs::SocketName::make(path, made.value());
   const Result<void> bound = name.ok() ? fs::socket_names::bind(socket, name.value()) : Result<void>{name.error()};
-  if (!bound.ok()) (void)walk.directory->unlink(walk.name());
+  if (bound.ok()) {
+    fs::notices::made(*walk.directory, walk.name(), false);
+  } else {
+    (void)walk.directory->unlink(walk.name());
+  }
   return bound;
 }
 

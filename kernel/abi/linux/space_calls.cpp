@@ -4,6 +4,7 @@
 #include "fs/allocation.h"
 #include "fs/anonymous.h"
 #include "fs/inode.h"
+#include "fs/watch/notices.h"
 
 namespace corral::abi {
 
@@ -48,7 +49,9 @@ Result<i64> sys_fallocate(Call& call) {
     default: return Errno::enodev;
   }
   if (call.argument[2] + call.argument[3] > largest_size) return Errno::efbig;
-  return success(file->inode().allocate(mode, call.argument[2], call.argument[3], call.thread.step.word[0]));
+  TRY(file->inode().allocate(mode, call.argument[2], call.argument[3], call.thread.step.word[0]));
+  fs::notices::tell(file->inode(), fs::notices::modified);
+  return 0;
 }
 
 Result<i64> sys_fadvise64(Call& call) {

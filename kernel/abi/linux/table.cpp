@@ -100,6 +100,7 @@ void initialise_system_calls() {
   add(socket_calls());
   add(socket_option_calls());
   add(message_calls());
+  add(watch_calls());
   add(terminal_calls());
   add(open_calls());
   add(name_calls());

@@ -2,6 +2,7 @@
 // Progress over waits is kept in step.word[progress].
 #include "abi/linux/held_file.h"
 #include "fs/inode.h"
+#include "fs/watch/notices.h"
 #include "lib/memory_functions.h"
 #include "memory/heap.h"
 
@@ -32,15 +33,25 @@ Result<Transfer> vector(Call& call) {
   return Transfer::vector(call.space, call.thread.caller, call.address(1), call.argument[2], call.thread.step.word[progress]);
 }
 
+// How many bytes were moved; those who watch the file are told.
+Result<i64> told(OpenFile& file, Direction direction, Result<u64> outcome) {
+  if (outcome.ok() && outcome.value() > 0) {
+    fs::notices::tell(file.inode(), direction == Direction::in ? fs::notices::accessed : fs::notices::modified);
+  }
+  return count_of(static_cast<Result<u64>&&>(outcome));
+}
+
 Result<i64> move(Call& call, OpenFile& file, Transfer& transfer, Direction direction) {
-  return count_of(direction == Direction::in ? file.read(call.thread, transfer) : file.write(call.thread, transfer));
+  return told(file, direction,
+              direction == Direction::in ? file.read(call.thread, transfer) : file.write(call.thread, transfer));
 }
 
 Result<i64> move_at(Call& call, OpenFile& file, Transfer& transfer, Direction direction, i64 offset) {
   if (offset < 0) return Errno::einval;
   const u64 place = static_cast<u64>(offset);
-  return count_of(direction == Direction::in ? file.read_at(call.thread, place, transfer)
-                                             : file.write_at(call.thread, place, transfer));
+  return told(
+      file, direction,
+      direction == Direction::in ? file.read_at(call.thread, place, transfer) : file.write_at(call.thread, place, transfer));
 }
 
 template <Direction D>
@@ -89,7 +100,7 @@ Result<i64> sys_vector_2(Call& call) {
   if (offset != -1 && file->seek(0, fs::Whence::current).ok() == false) return file.answer(call, Errno::espipe);
   Result<Transfer> transfer = vector(call);
   if (!transfer.ok()) return file.answer(call, transfer.error());
-  return file.answer(call, count_of(file->append(call.thread, transfer.value(), offset == -1)));
+  return file.answer(call, told(*file, D, file->append(call.thread, transfer.value(), offset == -1)));
 }
 
 // ---- directories -------------------------------------------------------------------------------------------------------
@@ -144,6 +155,7 @@ Result<i64> sys_getdents64(Call& call) {
   auto* buffer = static_cast<u8*>(memory::allocate(size + 1));
   if (buffer == nullptr) return Errno::enomem;
   Result<i64> outcome = list_into(call, *file, {buffer, size});
+  if (outcome.ok()) fs::notices::tell(file->inode(), fs::notices::accessed);
   memory::release(buffer);
   return file.answer(call, static_cast<Result<i64>&&>(outcome));
 }

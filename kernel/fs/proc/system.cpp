@@ -2,6 +2,7 @@
 #include "fs/device_files.h"
 #include "fs/mounts.h"
 #include "fs/proc/proc.h"
+#include "fs/watch/watch_queue.h"
 #include "memory/heap.h"
 #include "sched/engine/manager.h"
 #include "task/process_table.h"
@@ -117,7 +118,20 @@ constexpr Node kernel_nodes[] = {
 constexpr GeneratedDirectory kernel_directory{.nodes = kernel_nodes};
 constexpr Node vm_nodes[] = {{.name = "overcommit_memory", .text = one}};
 constexpr GeneratedDirectory vm_directory{.nodes = vm_nodes};
+template <u32 Value>
+Result<void> limit(TextBuffer& to, const Subject&) {
+  to.print("{}\n", Value);
+  return {};
+}
+
+constexpr Node watch_nodes[] = {
+    {.name = "max_queued_events", .text = limit<WatchLimits::events>},
+    {.name = "max_user_instances", .text = limit<WatchLimits::instances>},
+    {.name = "max_user_watches", .text = limit<WatchLimits::watches>},
+};
+constexpr GeneratedDirectory watch_directory{.nodes = watch_nodes};
 constexpr Node fs_nodes[] = {
+    {.name = "inotify", .type = FileType::directory, .permissions = 0555, .directory = &watch_directory},
     {.name = "mqueue", .type = FileType::directory, .permissions = 0555, .directory = &mqueue_directory},
 };
 constexpr GeneratedDirectory fs_directory{.nodes = fs_nodes};

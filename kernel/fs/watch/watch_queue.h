@@ -1,0 +1,85 @@
+// What one inotify descriptor stands for: watches on files, and the events that wait to be read. Source: Linux man-pages inotify(7).
+//
+// A watch keeps its file (the inode) and belongs to a queue; both lists of watches, that of a file and that of a queue, are
+// guarded by the one lock of all watches. The events are guarded by the queue's own lock, which ranks above it.
+// At most most_events wait: then one event says that others were lost.
+#pragma once
+
+#include "fs/inode.h"
+#include "fs/poll_source.h"
+#include "lib/intrusive_list.h"
+#include "sync/waiter.h"
+
+namespace corral::fs {
+
+class WatchQueue;
+
+struct FileWatch {
+  FileWatch(WatchQueue& owner, Ref<Inode> watched, i32 its_number, u32 wanted)
+      : queue{owner}, file{static_cast<Ref<Inode>&&>(watched)}, number{its_number}, mask{wanted} {}
+  WatchQueue& queue;
+  const Ref<Inode> file;
+  const i32 number;
+  u32 mask;  // notices that are wanted, and once
+  FileWatch* next = nullptr;  // of the same file
+  ListLink link;  // in the queue's list
+};
+
+struct WatchLimits {
+  static constexpr u32 instances = 128, watches = 65536, events = 16384;
+};
+
+// Bits of a watch's mask beside the notices.
+inline constexpr u32 watch_only_directory = 0x0100'0000, watch_no_follow = 0x0200'0000, watch_not_unlinked = 0x0400'0000,
+                     watch_create = 0x1000'0000, watch_add = 0x2000'0000, watch_once = 0x8000'0000;
+
+class WatchQueue final : public RefCounted<WatchQueue> {
+ public:
+  static Result<Ref<WatchQueue>> create();  // emfile, enomem
+  ~WatchQueue();
+  // The number of the watch. eexist, enospc, enomem.
+  Result<i32> watch(Ref<Inode> file, u32 mask);
+  Result<void> forget(i32 number);  // einval
+  void open();  // once, before its file is known to anyone
+  // Its last descriptor is closed.
+  void close();
+
+  Result<u64> read(Thread& thread, Transfer& transfer, bool nonblocking) EXCLUDES(lock_);
+  u32 poll(PollEntry* entry) EXCLUDES(lock_);
+  [[nodiscard]] u64 available() EXCLUDES(lock_);
+  // The lock of all watches may be held.
+  void post(i32 number, u32 event, u32 cookie, std::string_view name) EXCLUDES(lock_);
+
+  IntrusiveList<FileWatch, &FileWatch::link> watches;  // guarded by the lock of all watches
+  i32 last_number = 0;  // guarded by the lock of all watches
+  ListLink link;  // in the list of all queues; guarded by the lock of all watches
+
+ private:
+  struct Event {
+    ListLink link;
+    i32 watch;
+    u32 mask, cookie;
+    u32 size;  // of the name as it is told: with NULs up to a multiple of 16; 0: none
+    u32 name_size;
+    char name[];
+    [[nodiscard]] std::string_view text() const { return {name, name_size}; }
+  };
+  WatchQueue() = default;
+  static Event* make_event(i32 number, u32 event, u32 cookie, std::string_view name);
+  Result<void> give(const Event& event, Transfer& transfer) REQUIRES(lock_);
+
+  SpinLock lock_{Rank::file_events, "file events"};
+  WaitQueue readers_{lock_};
+  PollSource source_{lock_};
+  IntrusiveList<Event, &Event::link> events_ GUARDED_BY(lock_);
+  Event* lost_ GUARDED_BY(lock_) = nullptr;  // says that events were lost; null: it is in the list
+  u32 count_ GUARDED_BY(lock_) = 0;
+  u64 bytes_ GUARDED_BY(lock_) = 0;
+};
+
+// An open file for a new queue. `flags`: o_nonblock or 0. emfile, enomem.
+Result<Ref<OpenFile>> make_watch_file(u32 flags);
+// The queue behind an open file, or null.
+[[nodiscard]] WatchQueue* watch_queue_of(OpenFile& file);
+
+}  // namespace corral::fs
