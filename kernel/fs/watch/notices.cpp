@@ -96,7 +96,7 @@ u32 kind_of(const Inode& file) {
 
 // ---- watches -------------------------------------------------------------------------------------------------------------
 
-Result<i32> WatchQueue::watch(Ref<Inode> file, u32 mask) {
+Result<i32> WatchQueue::watch(const Ref<Inode>& file, u32 mask) {
   constexpr u32 kept = notices::all_events | watch_once;
   LockGuard guard{all_watches};
   for (FileWatch* watch = first_of(*file); watch != nullptr; watch = watch->next) {

@@ -38,7 +38,7 @@ class WatchQueue final : public RefCounted<WatchQueue> {
   static Result<Ref<WatchQueue>> create();  // emfile, enomem
   ~WatchQueue();
   // The number of the watch. eexist, enospc, enomem.
-  Result<i32> watch(Ref<Inode> file, u32 mask);
+  Result<i32> watch(const Ref<Inode>& file, u32 mask);
   Result<void> forget(i32 number);  // einval
   void open();  // once, before its file is known to anyone
   // Its last descriptor is closed.

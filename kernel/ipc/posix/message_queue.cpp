@@ -202,7 +202,7 @@ Result<Ref<MessageQueue>> find(std::string_view name) {
   return Ref<MessageQueue>::adopt(static_cast<MessageQueue*>(found.release()));
 }
 
-Result<void> add(std::string_view name, Ref<MessageQueue> queue) {
+Result<void> add(std::string_view name, const Ref<MessageQueue>& queue) {
   return directory().add(name, Ref<fs::RamNode>{queue});
 }
 

@@ -78,7 +78,7 @@ Result<Ref<fs::FileSystem>> initialise();
 // An open file for the queue of this name; `make` (Result<Ref<MessageQueue>>) when there is none and flags allow it.
 // enoent, eexist, eacces: no such name can be; enametoolong.
 Result<Ref<MessageQueue>> find(std::string_view name);
-Result<void> add(std::string_view name, Ref<MessageQueue> queue);  // eexist, enomem
+Result<void> add(std::string_view name, const Ref<MessageQueue>& queue);  // eexist, enomem
 Result<void> unlink(std::string_view name);
 [[nodiscard]] fs::RamFileSystem& files();
 }  // namespace message_queues
