@@ -95,11 +95,14 @@ class Process final : public RefCounted<Process> {
   Atomic<bool> without_terminal{false};  // it has given up its session's controlling terminal
   Atomic<i32> hung_up_group{0};          // of a session's leader: in front of its terminal when that was hung up
   Atomic<bool> hang_up_marked{false};    // see process_group.h
+  Atomic<u32> barriers{0};               // membarrier's commands that it has registered for; exec forgets them
   Atomic<bool> undoes_at_end{false};     // it has asked for something to be undone when it ends (ipc/sysv/semaphore_set.h)
   Atomic<bool> executed{false};          // a program since it was made: its parent may no longer move it to a group
   char name[16] = {};               // comm of the main program
   // For /proc/[pid]/cmdline and environ, whose strings follow one another; set by exec.
   VirtualAddress arguments_start{}, arguments_end{}, environment_end{};
+  VirtualAddress auxiliary_start{}, auxiliary_end{};  // for /proc/[pid]/auxv; set by exec
+  Atomic<i32> memory_score{0};  // /proc/[pid]/oom_score_adj: kept and told, nobody is ended for want of memory
   char executable[256] = {};        // path, for /proc/[pid]/exe
   Atomic<bool> borrows_space{false};  // a vfork child that has neither executed a program nor ended: its parent waits
 

@@ -133,6 +133,7 @@ class StackBuilder {
     for (u32 i = 0; i < arguments_.environment_count(); ++i) text = put_string(text);
     environment_end_ = text;
     put(0);
+    auxiliary_at_ = next_;
     const elf::Image& image = program.image;
     put_pair(at_sysinfo_ehdr, vdso_at.value);
     put_pair(at_phdr, image.program_headers == 0 ? 0 : image.program_headers + program.base);
@@ -154,6 +155,7 @@ class StackBuilder {
     put_pair(at_execfn, bottom_ + path_at);
     put_pair(at_minsigstksz, arch::FpState::image_size() + sizeof(arch::SignalFrame) + arch::red_zone + 128);
     put_pair(at_null, 0);
+    auxiliary_end_ = next_;
     return {};
   }
 
@@ -170,6 +172,8 @@ class StackBuilder {
   [[nodiscard]] VirtualAddress arguments_start() const { return {bottom_ + strings_at_}; }
   [[nodiscard]] VirtualAddress arguments_end() const { return {bottom_ + arguments_end_}; }
   [[nodiscard]] VirtualAddress environment_end() const { return {bottom_ + environment_end_}; }
+  [[nodiscard]] VirtualAddress auxiliary_start() const { return {bottom_ + auxiliary_at_}; }
+  [[nodiscard]] VirtualAddress auxiliary_end() const { return {bottom_ + auxiliary_end_}; }
 
  private:
   void put(u64 value) {
@@ -194,6 +198,7 @@ class StackBuilder {
   u64 strings_at_ = 0;
   u64 arguments_end_ = 0;
   u64 environment_end_ = 0;
+  u64 auxiliary_at_ = 0, auxiliary_end_ = 0;
 };
 
 }  // namespace
@@ -254,6 +259,8 @@ Result<LoadedProgram> load_program(vm::Caller& caller, const ProgramFile& file, 
   TRY(builder.copy_to(space, caller));
   loaded.stack_pointer = builder.bottom();
   loaded.arguments_start = builder.arguments_start();
+  loaded.auxiliary_start = builder.auxiliary_start();
+  loaded.auxiliary_end = builder.auxiliary_end();
   loaded.arguments_end = builder.arguments_end();
   loaded.environment_end = builder.environment_end();
   return loaded;

@@ -14,6 +14,7 @@ struct LoadedProgram {
   VirtualAddress entry;          // of the program, or of its interpreter
   VirtualAddress stack_pointer;
   VirtualAddress arguments_start, arguments_end, environment_end;
+  VirtualAddress auxiliary_start, auxiliary_end;  // the vector of pairs behind the environment's addresses
 };
 
 // The image of a program and where it was put.

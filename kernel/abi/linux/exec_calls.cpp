@@ -87,6 +87,9 @@ void commit(Thread& thread, LoadedProgram& program, std::string_view name, fs::I
   thread.space = program.space.get();
   process.set_space(std::move(program.space));
   process.arguments_start = program.arguments_start;
+  process.barriers.store(0, Order::relaxed);
+  process.auxiliary_start = program.auxiliary_start;
+  process.auxiliary_end = program.auxiliary_end;
   process.arguments_end = program.arguments_end;
   process.environment_end = program.environment_end;
   {

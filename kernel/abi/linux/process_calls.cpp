@@ -81,6 +81,10 @@ Result<Ref<Process>> make_process(Call& call, const CloneRequest& r, Ref<vm::Add
   child->without_terminal.store(parent.without_terminal.load(Order::relaxed), Order::relaxed);
   child->limits = parent.limits;
   child->arguments_start = parent.arguments_start;
+  child->auxiliary_start = parent.auxiliary_start;
+  child->auxiliary_end = parent.auxiliary_end;
+  child->barriers.store(parent.barriers.load(Order::relaxed), Order::relaxed);
+  child->memory_score.store(parent.memory_score.load(Order::relaxed), Order::relaxed);
   child->arguments_end = parent.arguments_end;
   child->environment_end = parent.environment_end;
   memcpy(child->name, parent.name, sizeof child->name);

@@ -97,7 +97,7 @@ Result<i64> sys_vector_2(Call& call) {
   if ((flags & ~(hints | at_the_end)) != 0) return Errno::eopnotsupp;
   if ((flags & at_the_end) == 0 || D == Direction::in) return offset == -1 ? sys_vector<D>(call) : sys_vector_at<D>(call);
   HeldFile file = TRY(open_for(call, D));
-  if (offset != -1 && file->seek(0, fs::Whence::current).ok() == false) return file.answer(call, Errno::espipe);
+  if (offset != -1 && !file->seek(0, fs::Whence::current).ok()) return file.answer(call, Errno::espipe);
   Result<Transfer> transfer = vector(call);
   if (!transfer.ok()) return file.answer(call, transfer.error());
   return file.answer(call, told(*file, D, file->append(call.thread, transfer.value(), offset == -1)));

@@ -70,6 +70,7 @@ void append_core_mask(TextBuffer& to, const CoreSet& set);
 // process_memory.cpp
 Result<void> process_command_line(TextBuffer& to, const Subject& subject);
 Result<void> process_environment(TextBuffer& to, const Subject& subject);
+Result<void> process_auxiliary(TextBuffer& to, const Subject& subject);
 Result<void> process_maps(TextBuffer& to, const Subject& subject);
 // process_directory.cpp
 [[nodiscard]] const Node& process_node();

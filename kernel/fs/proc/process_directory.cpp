@@ -121,6 +121,49 @@ constexpr GeneratedDirectory descriptors{.nodes = {},
                                          .dynamic_type = FileType::symlink,
                                          .exists = process_exists};
 
+// ---- fdinfo/ -------------------------------------------------------------------------------------------------------------
+
+Result<void> descriptor_text(TextBuffer& to, const Subject& subject) {
+  Ref<Process> process = TRY(process_of(subject));
+  Resources* resources = resources_of(*process);
+  if (resources == nullptr) return Errno::enoent;
+  const Result<Ref<OpenFile>> file = resources->files().get(subject.number);
+  const Result<bool> marked = resources->files().close_on_exec(subject.number);
+  if (!file.ok() || !marked.ok()) return Errno::enoent;
+  OpenFile& open = *file.value();
+  const Result<u64> position = open.seek(0, Whence::current);
+  const u32 flags = open.flags() | (marked.value() ? o_cloexec : 0);
+  to.print("pos:\t{}\nflags:\t0", position.ok() ? position.value() : 0);
+  for (u32 shift = 24;; shift -= 3) {  // "0%o": nine digits hold all flags
+    if (shift == 0 || flags >> shift != 0) to.print("{}", (flags >> shift) & 7);
+    if (shift == 0) break;
+  }
+  to.print("\nmnt_id:\t{}\nino:\t{}\n", open.inode().file_system().device(), open.inode().attributes().inode);
+  return {};
+}
+
+constexpr Node descriptor_text_node{.name = "fdinfo", .permissions = 0400, .text = descriptor_text};
+
+Result<DynamicName> find_descriptor_text(std::string_view name, const Subject& subject) {
+  DynamicName found{&descriptor_text_node, subject};
+  if (!number_of(name, found.subject.number)) return Errno::enoent;
+  (void)TRY(descriptor_file(found.subject));
+  return found;
+}
+
+constexpr GeneratedDirectory descriptor_texts{.nodes = {},
+                                              .lookup = find_descriptor_text,
+                                              .next = next_descriptor,
+                                              .dynamic_type = FileType::regular,
+                                              .exists = process_exists};
+
+// Nothing of a thread that waits is on a stack of the kernel, so there is no function that it waits in.
+Result<void> waiting_place(TextBuffer& to, const Subject& subject) {
+  TRY(process_exists(subject));
+  to.append("0");
+  return {};
+}
+
 // The files that a process and each of its tasks have.
 constexpr Node common_nodes[] = {
     {.name = "stat", .text = process_stat},
@@ -131,6 +174,9 @@ constexpr Node common_nodes[] = {
     {.name = "environ", .permissions = 0400, .text = process_environment},
     {.name = "limits", .text = process_limits},
     {.name = "maps", .text = process_maps},
+    {.name = "auxv", .permissions = 0400, .text = process_auxiliary},
+    {.name = "wchan", .text = waiting_place},
+    {.name = "fdinfo", .type = FileType::directory, .permissions = 0500, .directory = &descriptor_texts},
     {.name = "mounts", .text = mount_table},
     {.name = "mountinfo", .text = mount_info},
     {.name = "fd", .type = FileType::directory, .permissions = 0500, .directory = &descriptors},
@@ -177,15 +223,30 @@ constexpr GeneratedDirectory tasks{.nodes = {}, .lookup = find_task, .next = nex
 
 // ---- /proc/[pid] ----------------------------------------------------------------------------------------------------------
 
-// Programs that ask to be killed first or last are told that it is stored; the kernel chooses by need alone.
-Result<void> oom_score_text(TextBuffer& to, const Subject& subject) {
-  TRY(process_exists(subject));
-  to.append("0\n");
+Result<void> memory_score_text(TextBuffer& to, const Subject& subject) {
+  Ref<Process> process = TRY(process_of(subject));
+  to.print("{}\n", process->memory_score.load(Order::relaxed));
   return {};
 }
 
-Result<void> accept_oom_score(std::string_view, const Subject& subject) {
-  return process_exists(subject);
+Result<void> set_memory_score(std::string_view text, const Subject& subject) {
+  constexpr u64 highest = 1000;
+  Ref<Process> process = TRY(process_of(subject));
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
+  const bool negative = text.starts_with('-');
+  if (negative) text.remove_prefix(1);
+  u64 value = 0;
+  if (!parse_number(text, value) || value > highest) return Errno::einval;
+  const i32 score = static_cast<i32>(value);
+  process->memory_score.store(negative ? -score : score, Order::relaxed);
+  return {};
+}
+
+// Nobody is ended for want of memory: all are as unlikely.
+Result<void> memory_danger(TextBuffer& to, const Subject& subject) {
+  TRY(process_exists(subject));
+  to.append("0\n");
+  return {};
 }
 
 constexpr u64 own_nodes = 3;
@@ -198,8 +259,8 @@ constexpr ProcessNodes all_nodes() {
   u64 count = 0;
   for (const Node& node : common_nodes) all.nodes[count++] = node;
   all.nodes[count++] = {.name = "task", .type = FileType::directory, .permissions = 0555, .directory = &tasks};
-  all.nodes[count++] = {.name = "oom_score_adj", .permissions = 0644, .text = oom_score_text, .store = accept_oom_score};
-  all.nodes[count++] = {.name = "oom_score", .text = oom_score_text};
+  all.nodes[count++] = {.name = "oom_score_adj", .permissions = 0644, .text = memory_score_text, .store = set_memory_score};
+  all.nodes[count++] = {.name = "oom_score", .text = memory_danger};
   return all;
 }
 

@@ -56,6 +56,11 @@ Result<void> process_environment(TextBuffer& to, const Subject& subject) {
   return append_memory(to, *process, process->arguments_end, process->environment_end);
 }
 
+Result<void> process_auxiliary(TextBuffer& to, const Subject& subject) {
+  Ref<Process> process = TRY(process_of(subject));
+  return append_memory(to, *process, process->auxiliary_start, process->auxiliary_end);
+}
+
 Result<void> process_maps(TextBuffer& to, const Subject& subject) {
   Ref<Process> process = TRY(process_of(subject));
   Ref<vm::AddressSpace> space = process->space();

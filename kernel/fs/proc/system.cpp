@@ -1,6 +1,8 @@
 // /proc/version, cmdline, filesystems, mounts, sched and /proc/sys: names and settings of the system.
 #include "fs/device_files.h"
+#include "fs/file_table.h"
 #include "fs/mounts.h"
+#include "fs/pipe.h"
 #include "fs/proc/proc.h"
 #include "fs/watch/watch_queue.h"
 #include "memory/heap.h"
@@ -44,6 +46,22 @@ Result<void> os_type(TextBuffer& to, const Subject&) {
 
 Result<void> host_name(TextBuffer& to, const Subject&) {
   to.append("corral\n");
+  return {};
+}
+
+template <u32 Value>
+Result<void> limit(TextBuffer& to, const Subject&) {
+  to.print("{}\n", Value);
+  return {};
+}
+
+Result<void> domain_name(TextBuffer& to, const Subject&) {
+  to.append("(none)\n");
+  return {};
+}
+
+Result<void> build(TextBuffer& to, const Subject&) {
+  to.append("#1 SMP Corral\n");
   return {};
 }
 
@@ -106,6 +124,12 @@ constexpr Node kernel_nodes[] = {
     {.name = "osrelease", .text = os_release},
     {.name = "ostype", .text = os_type},
     {.name = "hostname", .text = host_name},
+    {.name = "domainname", .text = domain_name},
+    {.name = "version", .text = build},
+    {.name = "ngroups_max", .text = limit<65536>},
+    {.name = "cap_last_cap", .text = limit<40>},
+    {.name = "overflowuid", .text = limit<65534>},
+    {.name = "overflowgid", .text = limit<65534>},
     {.name = "sem", .text = semaphore_limits},
     {.name = "msgmax", .text = largest_message},
     {.name = "msgmnb", .text = queue_bytes},
@@ -116,14 +140,12 @@ constexpr Node kernel_nodes[] = {
     {.name = "random", .type = FileType::directory, .permissions = 0555, .directory = &random_directory},
 };
 constexpr GeneratedDirectory kernel_directory{.nodes = kernel_nodes};
-constexpr Node vm_nodes[] = {{.name = "overcommit_memory", .text = one}};
+constexpr Node vm_nodes[] = {
+    {.name = "max_map_count", .text = limit<vm::AreaSet::max_areas>},
+    {.name = "mmap_min_addr", .text = limit<vm::lowest_address>},
+    {.name = "overcommit_memory", .text = one},
+};
 constexpr GeneratedDirectory vm_directory{.nodes = vm_nodes};
-template <u32 Value>
-Result<void> limit(TextBuffer& to, const Subject&) {
-  to.print("{}\n", Value);
-  return {};
-}
-
 constexpr Node watch_nodes[] = {
     {.name = "max_queued_events", .text = limit<WatchLimits::events>},
     {.name = "max_user_instances", .text = limit<WatchLimits::instances>},
@@ -131,6 +153,8 @@ constexpr Node watch_nodes[] = {
 };
 constexpr GeneratedDirectory watch_directory{.nodes = watch_nodes};
 constexpr Node fs_nodes[] = {
+    {.name = "nr_open", .text = limit<FileTable::max_descriptors>},
+    {.name = "pipe-max-size", .text = limit<Pipe::max_capacity>},
     {.name = "inotify", .type = FileType::directory, .permissions = 0555, .directory = &watch_directory},
     {.name = "mqueue", .type = FileType::directory, .permissions = 0555, .directory = &mqueue_directory},
 };
