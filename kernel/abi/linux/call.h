@@ -54,6 +54,7 @@ struct Entry {
 [[nodiscard]] std::span<const Entry> memory_calls();
 [[nodiscard]] std::span<const Entry> time_calls();
 [[nodiscard]] std::span<const Entry> futex_calls();
+[[nodiscard]] std::span<const Entry> barrier_calls();    // membarrier
 [[nodiscard]] std::span<const Entry> scheduling_calls();
 [[nodiscard]] std::span<const Entry> system_calls();
 [[nodiscard]] std::span<const Entry> limit_calls();      // prlimit and its older forms

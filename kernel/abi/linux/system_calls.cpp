@@ -177,26 +177,19 @@ Result<i64> sys_reboot(Call& call) {
   }
 }
 
-Result<i64> sys_membarrier(Call&) {
-  return Errno::enosys;
-}  // as a Linux kernel without it
+// As a Linux kernel without it.
 Result<i64> sys_rseq(Call&) {
   return Errno::enosys;
-}        // likewise
+}
 Result<i64> sys_personality(Call& call) {
   return call.argument[0] == 0xffff'ffff || call.argument[0] == 0 ? Result<i64>{0} : Result<i64>{Errno::einval};
 }
 
 constexpr Entry entries[] = {
-    {63, "uname", sys_uname},
-    {99, "sysinfo", sys_sysinfo},
-    {103, "syslog", sys_syslog},
-    {135, "personality", sys_personality},
-    {157, "prctl", sys_prctl},
-    {158, "arch_prctl", sys_arch_prctl},
-    {169, "reboot", sys_reboot},
-    {318, "getrandom", sys_getrandom},
-    {324, "membarrier", sys_membarrier},
+    {63, "uname", sys_uname},    {99, "sysinfo", sys_sysinfo},
+    {103, "syslog", sys_syslog}, {135, "personality", sys_personality},
+    {157, "prctl", sys_prctl},   {158, "arch_prctl", sys_arch_prctl},
+    {169, "reboot", sys_reboot}, {318, "getrandom", sys_getrandom},
     {334, "rseq", sys_rseq},
 };
 

@@ -80,6 +80,7 @@ void initialise_system_calls() {
   add(memory_calls());
   add(time_calls());
   add(futex_calls());
+  add(barrier_calls());
   add(scheduling_calls());
   add(system_calls());
   add(transfer_calls());
