@@ -21,6 +21,7 @@ enum class MessageType : u32 {
   remote_call,        // word 0: RemoteCall*: execute here, answer to its thread
   shared_timer,       // word 0: SharedTimer*: look at what it is set to
   reschedule,         // look at what the scheduler of this core is asked for (a change of its algorithm)
+  real_time_room,     // another core runs no or lower real-time threads: look for who waits here and could go there
   end_of_types,
 };
 

@@ -11,20 +11,32 @@
 
 namespace corral::sched {
 
+// Linux's numbers. other, batch and idle share the timeline; fifo and round_robin are the real-time class above it.
+enum class SchedulingPolicy : u8 { other = 0, fifo = 1, round_robin = 2, batch = 3, idle = 5 };
+
+inline constexpr u32 real_time_highest = 99;                 // priorities 1 … 99, the highest number first
+inline constexpr Duration real_time_quantum = milliseconds(100);  // of SCHED_RR, as Linux's default
+
 struct SchedulingEntity {
   // ---- given to the policies -----------------------------------------------------------------------------------
   CoreSet allowed = CoreSet::all();  // affinity mask
   i32 nice = 0;                      // -20 … 19
-  u32 weight = 1024;                 // from nice, see weight_of(); once enqueued, changed by the engine's set_nice() only
+  u32 weight = 1024;                 // from nice and policy; once enqueued, changed by the engine's change() only
   Duration run_time{};               // total time on a core
   Instant last_ran{};                // when it last left a core
   CoreId last_core{};                // where
+  SchedulingPolicy policy = SchedulingPolicy::other;
+  u8 real_time = 0;  // above 0: in the real-time class with this priority, its own or an inherited one
 
   // ---- kept by the timeline of the home core ---------------------------------------------------------------------
   ListLink queue_link;
   TreeLink tree_link;
   i64 virtual_runtime = 0;  // CFS: weighted ns; relative to the queue's minimum while not queued
   Duration slice_left{};    // round-robin: what remains of its quantum
+
+  // ---- kept by the real-time class (real_time/queue.h); queue_link too, while real_time is above 0 ----------------
+  bool behind_equals = false;  // raised while it ran: when it is preempted it goes behind those of its priority
+  Duration quantum_left{};     // SCHED_RR
 
   // ---- kept by the engine: exactly one place at a time ------------------------------------------------------------
   // on_the_way: a core has been chosen (home), the entity has not arrived there yet; it belongs to who carries it.
@@ -39,9 +51,13 @@ struct SchedulingEntity {
 inline constexpr i32 nice_lowest = -20;
 inline constexpr i32 nice_highest = 19;
 inline constexpr u32 weight_of_nice_0 = 1024;
+inline constexpr u32 weight_of_idle = 3;  // SCHED_IDLE, whatever its nice value
 
 // Load weight of a nice value: 1024 at 0, each step a factor of 1.25 (a tenth of a core between two equal competitors).
 // Values outside -20 … 19 count as the nearest of them.
 [[nodiscard]] u32 weight_of(i32 nice);
+[[nodiscard]] inline u32 weight_of(i32 nice, SchedulingPolicy policy) {
+  return policy == SchedulingPolicy::idle ? weight_of_idle : weight_of(nice);
+}
 
 }  // namespace corral::sched

@@ -115,6 +115,9 @@ bool Executive::finish_step() {
   for (;;) {
     read_mail();
     core_.attention = interleave::active();
+    // When another thread is to run here anyway, that is settled first.
+    if (core_.scheduler->real_time_changed() && !core_.scheduler->reschedule_wanted()) [[unlikely]]
+      balance_real_time();
     Thread& thread = *current_;
     if (thread.has_requests()) {  // it is awake; signals are looked at below
       if ((thread.take_requests() & static_cast<u32>(Request::placement)) != 0) thread.take_wishes(*core_.scheduler);
@@ -185,6 +188,8 @@ void Executive::schedule() {
   for (;;) {
     read_mail();
     sched::SchedulingEntity* next = core_.scheduler->pick_next();
+    if (core_.scheduler->real_time_changed()) [[unlikely]]
+      balance_real_time();
     if (next == nullptr) {
       vm::AddressSpace::rest();
       core_.sleep();

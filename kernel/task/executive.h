@@ -63,6 +63,8 @@ class Executive {
   void preempt_current();
   void load(Thread& thread);
   void read_mail();
+  // Real-time threads that wait here go where they run at once; cores where some wait hear that there is room here.
+  void balance_real_time();
   // Does what is asked of a thread of this core. It may be another core's afterwards.
   void look_at(Thread& thread);
   // A thread that waits here, but may not run here any more, goes elsewhere.

@@ -79,16 +79,38 @@ void Thread::change_nice(i32 nice) {
   request(Request::placement);
 }
 
+void Thread::change_policy(Policy wanted) {
+  policy_.store(wanted.policy | wanted.priority << priority_shift, Order::relaxed);
+  request(Request::placement);
+}
+
 void Thread::inherit_wishes(const Thread& parent) {
   wanted_cores_.assign(parent.affinity(), Order::relaxed);
-  const bool reset = (parent.policy() & reset_on_fork) != 0;
-  wanted_nice_.store(reset && parent.nice() < 0 ? 0 : parent.nice(), Order::relaxed);
-  change_policy(parent.policy() & ~reset_on_fork);
+  entity.allowed = parent.entity.allowed;
+  Policy wanted = parent.policy_and_priority();
+  i32 nice = parent.nice();
+  if ((wanted.policy & reset_on_fork) != 0) {
+    if (wanted.priority != 0) {
+      wanted = {};
+      nice = 0;
+    }
+    if (nice < 0) nice = 0;
+    wanted.policy &= ~reset_on_fork;
+  }
+  wanted_nice_.store(nice, Order::relaxed);
+  policy_.store(wanted.policy | wanted.priority << priority_shift, Order::relaxed);
+  entity.nice = nice;
+  entity.policy = static_cast<sched::SchedulingPolicy>(wanted.policy);
+  entity.weight = sched::weight_of(nice, entity.policy);
+  entity.real_time = static_cast<u8>(wanted.priority);
 }
 
 void Thread::take_wishes(Scheduler& scheduler) {
   if (const CoreSet cores = affinity(); !cores.empty()) entity.allowed = cores;
-  if (entity.nice != nice()) scheduler.set_nice(entity, nice());
+  const auto policy = static_cast<sched::SchedulingPolicy>(this->policy() & ~reset_on_fork);
+  const u32 priority = effective_priority();
+  if (entity.nice == nice() && entity.policy == policy && entity.real_time == priority) return;
+  scheduler.change(entity, {nice(), policy, priority});
 }
 
 void Thread::wake(WakeReason reason) {

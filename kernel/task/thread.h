@@ -36,7 +36,7 @@ class Thread;
 enum class Request : u32 {
   wake = 1,          // its wait has ended
   look_at_signals = 2,  // a signal was added: end an interruptible wait, or deliver before the next return to user mode
-  placement = 4,     // its set of allowed cores or its nice value changed
+  placement = 4,     // its set of allowed cores, its nice value or its policy changed
   resume = 8,        // its process is no longer stopped
 };
 
@@ -143,11 +143,18 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   void change_nice(i32 nice);
   void inherit_wishes(const Thread& parent);  // before it runs
   [[nodiscard]] i32 nice() const { return wanted_nice_.load(Order::relaxed); }
-  // Linux's scheduling policy as the program asked for it, for telling it: other (0), batch (3) or idle (5), with
-  // reset_on_fork. The scheduler treats all three alike.
-  static constexpr u32 reset_on_fork = 0x4000'0000;  // SCHED_RESET_ON_FORK: no child is above nice 0
-  void change_policy(u32 policy) { policy_.store(policy, Order::relaxed); }
-  [[nodiscard]] u32 policy() const { return policy_.load(Order::relaxed); }
+  // Linux's scheduling policy as the program asked for it (sched::SchedulingPolicy), with reset_on_fork, and the real-time
+  // priority that belongs to it: 1 … 99, or 0.
+  static constexpr u32 reset_on_fork = 0x4000'0000;  // SCHED_RESET_ON_FORK: no child is real-time or above nice 0
+  struct Policy {
+    u32 policy = 0;
+    u32 priority = 0;
+  };
+  void change_policy(Policy wanted);
+  [[nodiscard]] Policy policy_and_priority() const { return unpack(policy_.load(Order::relaxed)); }
+  [[nodiscard]] u32 policy() const { return policy_and_priority().policy; }
+  // What counts: its own real-time priority.
+  [[nodiscard]] u32 effective_priority() const { return policy_and_priority().priority; }
 
   char name[16] = {};  // thread writes, any reads (torn reads are harmless): comm
 
@@ -175,7 +182,9 @@ class Thread final : public RefCounted<Thread>, public Waiter {
  private:
   AtomicCoreSet wanted_cores_;      // any
   Atomic<i32> wanted_nice_{0};      // any
-  Atomic<u32> policy_{0};           // any
+  Atomic<u32> policy_{0};           // any; the priority is in bits 8 … 15, so that both change at once
+  static constexpr u32 priority_shift = 8, priority_mask = 0xff << priority_shift;
+  static constexpr Policy unpack(u32 word) { return {word & ~priority_mask, (word & priority_mask) >> priority_shift}; }
 
   // ---- own cache lines: read by wakers on other cores
   alignas(cache_line) Atomic<CoreId> home_{CoreId{0}};

@@ -29,7 +29,7 @@ GENERATED = "generated/"
 # What the loader told: plain data without functions, handed down to those who set memory up.
 GROUND_HEADERS = {"boot/boot_info.h"}
 # Parts of sched/ that the host builds, too: no kernel below them but lib/. The rest of sched/ is the engine.
-PURE_SCHED = ("algorithms/", "placement/", "migration/", "groups/")
+PURE_SCHED = ("algorithms/", "placement/", "migration/", "groups/", "real_time/")
 PURE_SCHED_HEADERS = {
     "sched/scheduling_entity.h", "sched/scheduling_algorithm.h", "sched/placement_policy.h",
     "sched/core_statistics.h", "sched/registry.h",

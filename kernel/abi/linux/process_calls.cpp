@@ -63,9 +63,6 @@ void copy_context(Thread& child, Thread& parent, const CloneRequest& r) {
   if ((r.flags & clone_child_cleartid) != 0) child.clear_child_tid = {r.child_tid};
   memcpy(child.name, parent.name, sizeof child.name);
   child.inherit_wishes(parent);
-  child.entity.allowed = parent.entity.allowed;
-  child.entity.nice = parent.entity.nice;
-  child.entity.weight = parent.entity.weight;
   child.entity.last_core = this_core().id();
 }
 

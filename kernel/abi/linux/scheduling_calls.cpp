@@ -1,6 +1,8 @@
 // sched_yield, affinity, policies, priorities, getcpu. Source: Linux sched(7), sched_setaffinity(2).
 #include "abi/linux/call.h"
+#include "abi/linux/time_values.h"
 #include "core/core.h"
+#include "sched/engine/manager.h"
 #include "task/executive.h"
 #include "task/process_table.h"
 
@@ -8,7 +10,7 @@ namespace corral::abi {
 
 namespace {
 
-enum SchedulingPolicy : u32 { other = 0, fifo = 1, round_robin = 2, batch = 3, idle = 5, deadline = 6 };
+enum SchedulingPolicy : u32 { other = 0, fifo = 1, round_robin = 2, batch = 3, idle = 5 };
 
 i32 clamped_nice(i32 nice) {
   return nice < -20 ? -20 : nice > 19 ? 19 : nice;
@@ -59,25 +61,24 @@ Result<i64> sys_getcpu(Call& call) {
   return 0;
 }
 
-// Only the normal class exists so far: the others are refused as Linux refuses a caller without the right.
-Result<void> check_policy(u32 policy, i32 priority) {
-  switch (policy) {
-    case other:
-    case batch:
-    case idle: return priority == 0 ? Result<void>{} : Errno::einval;
-    case fifo:
-    case round_robin: return priority < 1 || priority > 99 ? Errno::einval : Errno::eperm;
-    default: return Errno::einval;
-  }
+bool is_real_time(u32 policy) {
+  return policy == fifo || policy == round_robin;
+}
+
+// In Linux's order. SCHED_DEADLINE is refused as by a kernel without it.
+Result<void> check_policy(u32 policy, u32 priority) {
+  if (policy > idle || policy == 4) return Errno::einval;
+  if (priority > sched::real_time_highest || is_real_time(policy) != (priority != 0)) return Errno::einval;
+  return {};
 }
 
 Result<i64> sys_sched_setscheduler(Call& call) {
   if (call.argument[2] == 0 || call.number(0) < 0 || call.number(1) < 0) return Errno::einval;
-  const i32 priority = TRY(call.read<i32>(call.address(2)));
+  const u32 priority = TRY(call.read<u32>(call.address(2)));
   const Ref<Thread> thread = TRY(thread_of(call, call.number(0)));
   const auto policy = static_cast<u32>(call.argument[1]);
   TRY(check_policy(policy & ~Thread::reset_on_fork, priority));
-  thread->change_policy(policy);
+  thread->change_policy({policy, priority});
   return 0;
 }
 Result<i64> sys_sched_getscheduler(Call& call) {
@@ -86,14 +87,27 @@ Result<i64> sys_sched_getscheduler(Call& call) {
 }
 Result<i64> sys_sched_setparam(Call& call) {
   if (call.argument[1] == 0 || call.number(0) < 0) return Errno::einval;
-  const i32 priority = TRY(call.read<i32>(call.address(1)));
-  (void)TRY(thread_of(call, call.number(0)));
-  return priority == 0 ? Result<i64>{0} : Result<i64>{Errno::einval};
+  const u32 priority = TRY(call.read<u32>(call.address(1)));
+  const Ref<Thread> thread = TRY(thread_of(call, call.number(0)));
+  const u32 policy = thread->policy();
+  TRY(check_policy(policy & ~Thread::reset_on_fork, priority));
+  thread->change_policy({policy, priority});
+  return 0;
 }
 Result<i64> sys_sched_getparam(Call& call) {
-  if (call.argument[1] == 0) return Errno::einval;
-  (void)TRY(thread_of(call, call.number(0)));
-  TRY(call.write(call.address(1), i32{0}));
+  if (call.argument[1] == 0 || call.number(0) < 0) return Errno::einval;
+  const Ref<Thread> thread = TRY(thread_of(call, call.number(0)));
+  TRY(call.write(call.address(1), thread->policy_and_priority().priority));
+  return 0;
+}
+
+// The quantum of SCHED_RR; for SCHED_FIFO, which has none, 0; for the others a turn of the timeline.
+Result<i64> sys_sched_rr_get_interval(Call& call) {
+  if (call.number(0) < 0) return Errno::einval;
+  const Ref<Thread> thread = TRY(thread_of(call, call.number(0)));
+  const u32 policy = thread->policy() & ~Thread::reset_on_fork;
+  const i64 ns = policy == fifo ? 0 : policy == round_robin ? sched::real_time_quantum.ns : scheduling().tick().ns;
+  TRY(call.write(call.address(1), TimeSpec{ns / 1'000'000'000, ns % 1'000'000'000}));
   return 0;
 }
 
@@ -119,9 +133,11 @@ Result<i64> sys_sched_getattr(Call& call) {
   const Ref<Thread> thread = TRY(thread_of(call, call.number(0)));
   SchedulingAttributes attributes{};
   attributes.size = size < sizeof attributes ? size : sizeof attributes;
-  attributes.policy = thread->policy() & ~Thread::reset_on_fork;
-  attributes.flags = (thread->policy() & Thread::reset_on_fork) != 0 ? flag_reset_on_fork : 0;
-  attributes.nice = thread->nice();
+  const Thread::Policy has = thread->policy_and_priority();
+  attributes.policy = has.policy & ~Thread::reset_on_fork;
+  attributes.flags = (has.policy & Thread::reset_on_fork) != 0 ? flag_reset_on_fork : 0;
+  attributes.priority = has.priority;
+  if (has.priority == 0) attributes.nice = thread->nice();
   TRY(vm::copy_out(call.space, call.thread.caller, call.address(1), &attributes, attributes.size));
   return 0;
 }
@@ -150,18 +166,21 @@ Result<i64> sys_sched_setattr(Call& call) {
   if (static_cast<i32>(attributes.policy) < 0) return Errno::einval;
   const Ref<Thread> thread = TRY(thread_of(call, call.number(0)));
   if ((attributes.flags & ~known_flags) != 0) return Errno::einval;
-  const bool keep = (attributes.flags & flag_keep_policy) != 0;
-  const u32 policy = keep ? thread->policy() & ~Thread::reset_on_fork : attributes.policy;
-  if (policy == deadline) return Errno::eperm;
-  TRY(check_policy(policy, static_cast<i32>(attributes.priority)));
-  thread->change_policy(policy | ((attributes.flags & flag_reset_on_fork) != 0 ? Thread::reset_on_fork : 0));
-  if ((attributes.flags & flag_keep_parameters) == 0 && policy != idle) thread->change_nice(clamped_nice(attributes.nice));
+  const Thread::Policy has = thread->policy_and_priority();
+  const bool keep_policy = (attributes.flags & flag_keep_policy) != 0;
+  const bool keep_parameters = (attributes.flags & flag_keep_parameters) != 0;
+  const u32 policy = keep_policy ? has.policy & ~Thread::reset_on_fork : attributes.policy;
+  const u32 priority = keep_parameters ? has.priority : attributes.priority;
+  TRY(check_policy(policy, priority));
+  // Keeping the parameters keeps the policy, too: Linux checks what is asked for, and leaves it.
+  const u32 kept = keep_parameters ? has.policy & ~Thread::reset_on_fork : policy;
+  thread->change_policy({kept | ((attributes.flags & flag_reset_on_fork) != 0 ? Thread::reset_on_fork : 0), priority});
+  if (!keep_parameters && (policy == other || policy == batch)) thread->change_nice(clamped_nice(attributes.nice));
   return 0;
 }
 
 Result<i64> sys_sched_get_priority_max(Call& call) {
   switch (static_cast<u32>(call.argument[0])) {
-    case deadline: return 0;
     case fifo:
     case round_robin: return 99;
     case other:
@@ -202,6 +221,7 @@ constexpr Entry entries[] = {
     {145, "sched_getscheduler", sys_sched_getscheduler},
     {146, "sched_get_priority_max", sys_sched_get_priority_max},
     {147, "sched_get_priority_min", sys_sched_get_priority_min},
+    {148, "sched_rr_get_interval", sys_sched_rr_get_interval},
     {203, "sched_setaffinity", sys_sched_setaffinity},
     {204, "sched_getaffinity", sys_sched_getaffinity},
     {309, "getcpu", sys_getcpu},

@@ -55,6 +55,12 @@ Result<void> queue_bytes(TextBuffer& to, const Subject& subject);
 Result<void> most_queues(TextBuffer& to, const Subject& subject);
 Result<void> largest_segment(TextBuffer& to, const Subject& subject);  // also pages in all segments
 Result<void> most_segments(TextBuffer& to, const Subject& subject);
+// real_time.cpp
+Result<void> real_time_runtime(TextBuffer& to, const Subject& subject);
+Result<void> set_real_time_runtime(std::string_view text, const Subject& subject);
+Result<void> real_time_period(TextBuffer& to, const Subject& subject);
+Result<void> set_real_time_period(std::string_view text, const Subject& subject);
+Result<void> real_time_quantum(TextBuffer& to, const Subject& subject);
 
 // process.cpp
 Result<void> process_stat(TextBuffer& to, const Subject& subject);

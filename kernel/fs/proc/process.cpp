@@ -24,6 +24,8 @@ struct Picture {
   u32 threads = 0;
   i64 user_ns = 0, system_ns = 0, start_ns = 0;
   i32 nice = 0;
+  Thread::Policy policy;
+  u32 effective_priority = 0;
   u32 core = 0;
   CoreSet allowed = CoreSet::all();
   u64 voluntary = 0, involuntary = 0;
@@ -74,6 +76,8 @@ void add_thread(Picture& p) {
   if (!p.thread) return;
   Thread& thread = *p.thread;
   p.nice = thread.nice();
+  p.policy = thread.policy_and_priority();
+  p.effective_priority = thread.effective_priority();
   p.core = thread.home().value;
   p.allowed = thread.affinity();
   p.pending = thread.signals.pending.load(Order::relaxed);
@@ -172,11 +176,12 @@ Result<void> process_stat(TextBuffer& to, const Subject& subject) {
   to.print("{} {} ", p.user_ns / ns_per_tick, p.system_ns / ns_per_tick);  // 14, 15
   to.print("{} {} ", process.children_user_ns.load(Order::relaxed) / ns_per_tick,
            process.children_system_ns.load(Order::relaxed) / ns_per_tick);  // 16, 17
-  to.print("{} {} {} 0 {} ", 20 + p.nice, p.nice, p.threads, p.start_ns / ns_per_tick);  // 18 … 22
+  const i32 priority = p.effective_priority != 0 ? -1 - static_cast<i32>(p.effective_priority) : 20 + p.nice;
+  to.print("{} {} {} 0 {} ", priority, p.nice, p.threads, p.start_ns / ns_per_tick);  // 18 … 22
   to.print("{} {} {} ", p.usage.mapped_bytes, p.usage.resident_pages, ~u64{0});  // 23 … 25
   to.print("0 0 0 0 0 {} {} {} {} ", p.pending & 0x7fff'ffff, p.blocked & 0x7fff'ffff, p.ignored & 0x7fff'ffff,
            p.caught & 0x7fff'ffff);  // 26 … 34
-  to.print("0 0 0 17 {} 0 0 0 0 0 0 0 0 ", p.core);  // 35 … 47
+  to.print("0 0 0 17 {} {} {} 0 0 0 0 0 0 ", p.core, p.policy.priority, p.policy.policy & ~Thread::reset_on_fork);  // 35 … 47
   to.print("{} {} 0 0 0\n", process.arguments_start.value, process.arguments_end.value);  // 48 … 52
   return {};
 }

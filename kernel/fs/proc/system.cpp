@@ -137,6 +137,9 @@ constexpr Node kernel_nodes[] = {
     {.name = "shmall", .text = largest_segment},
     {.name = "shmmax", .text = largest_segment},
     {.name = "shmmni", .text = most_segments},
+    {.name = "sched_rt_runtime_us", .permissions = 0644, .text = real_time_runtime, .store = set_real_time_runtime},
+    {.name = "sched_rt_period_us", .permissions = 0644, .text = real_time_period, .store = set_real_time_period},
+    {.name = "sched_rr_timeslice_ms", .text = real_time_quantum},
     {.name = "random", .type = FileType::directory, .permissions = 0555, .directory = &random_directory},
 };
 constexpr GeneratedDirectory kernel_directory{.nodes = kernel_nodes};

@@ -46,7 +46,8 @@ class CompletelyFair final : public SchedulingAlgorithm {
       case EnqueueReason::preempted:
       case EnqueueReason::migrated: break;
     }
-    if (reason == EnqueueReason::woken) challenger_ = &entity;
+    // SCHED_BATCH and SCHED_IDLE take nobody's turn.
+    if (reason == EnqueueReason::woken && entity.policy == SchedulingPolicy::other) challenger_ = &entity;
     entity.virtual_runtime = minimum_ + lag;
     tree_.insert(entity);
     ++waiting_;

@@ -13,6 +13,11 @@ void on_reschedule_message(Core& core, const Message&) {
   core.scheduler->want_reschedule();
 }
 
+// Another core came to stand lower (MessageType::real_time_room).
+void on_real_time_room_message(Core& core, const Message&) {
+  core.scheduler->look_at_real_time();
+}
+
 // "fifo, rr, cfs", for messages.
 template <class Descriptor>
 std::string_view names_of(std::span<const Descriptor* const> descriptors, std::span<char> to) {
@@ -55,6 +60,7 @@ Result<void> SchedulingManager::initialise(const Options& options) {
       }
     }
     set_message_handler(MessageType::reschedule, on_reschedule_message);
+    set_message_handler(MessageType::real_time_room, on_real_time_room_message);
   }
   tick_ = options.tick;
   algorithm_.store(algorithm, Order::release);
@@ -97,6 +103,37 @@ CoreId SchedulingManager::place(sched::SchedulingEntity& entity, sched::Placemen
 
 void SchedulingManager::send(sched::SchedulingEntity& entity, CoreId to) {
   placer_.assign(entity, to, this_core().id());
+}
+
+// That nothing is overlooked: a core says that somebody waits before it reads how high the others stand, and a core says
+// how high it stands before it reads where somebody waits. So one of the two sees the other.
+void SchedulingManager::note_real_time_waits(bool waits) {
+  const CoreId here = this_core().id();
+  if (waits) {
+    real_time_waits_.add(here, Order::seq_cst);
+  } else if (real_time_waits_.contains(here, Order::relaxed)) {
+    real_time_waits_.remove(here, Order::relaxed);
+  }
+}
+
+CoreId SchedulingManager::real_time_target(const sched::SchedulingEntity& entity, const CoreSet& except) const {
+  const CoreSet usable = ready_.snapshot(Order::acquire) & cores::online() & entity.allowed;
+  CoreSet candidates;
+  for (u32 i = 0; i < CoreSet::words; ++i) candidates.set_word(i, usable.word(i) & ~except.word(i));
+  return placer_.lowest_below(entity, candidates);
+}
+
+void SchedulingManager::offer_room() {
+  fence(Order::seq_cst);
+  CoreSet asked = real_time_waits_.snapshot(Order::relaxed);
+  Scheduler& own = *this_core().scheduler;
+  asked.remove(own.core().id());
+  if (asked.empty()) return;
+  const bool under_way = Outbox::pending(own.room_);  // some mailbox was full
+  own.room_.targets = under_way ? own.room_.targets | asked : asked;
+  if (under_way) return;
+  own.room_.message = Message{MessageType::real_time_room, {}};
+  this_core().outbox().send(own.room_);
 }
 
 Result<void> SchedulingManager::set_placement(std::string_view name) {

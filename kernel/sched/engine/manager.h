@@ -41,8 +41,17 @@ class SchedulingManager {
   // `entity` was placed but will not arrive (its thread ended on the way).
   void forget(sched::SchedulingEntity& entity) { placer_.forget(entity); }
 
+  // ---- the real-time class between cores; own core, interrupts off -------------------------------------------------
+  // The calling core has real-time entities waiting, or none. Before it looks where they could go.
+  void note_real_time_waits(bool waits);
+  // Where `entity`, which waits on the calling core, would run at once; not in `except`. CoreId{max_cores}: nowhere.
+  [[nodiscard]] CoreId real_time_target(const sched::SchedulingEntity& entity, const CoreSet& except) const;
+  // The calling core may stand lower than it did: cores where real-time entities wait are asked to look again.
+  void offer_room();
+
   [[nodiscard]] Scheduler* scheduler(CoreId core) const;  // null: none (yet)
   [[nodiscard]] const sched::CoreStatistics& statistics(CoreId core) const { return placer_.statistics(core); }
+  [[nodiscard]] Duration tick() const { return tick_; }
   [[nodiscard]] CoreSet cores() const { return ready_.snapshot(Order::acquire); }
   [[nodiscard]] std::string_view algorithm_name() const { return algorithm_.load(Order::acquire)->name; }
   [[nodiscard]] std::string_view placement_name() const { return placer_.current().name; }
@@ -66,6 +75,7 @@ class SchedulingManager {
   Atomic<const sched::AlgorithmDescriptor*> algorithm_{nullptr};   // written under lock_ or at boot
   Atomic<Scheduler*> schedulers_[max_cores] = {};                  // boot writes each once
   AtomicCoreSet ready_;                                            // cores whose scheduler is complete
+  AtomicCoreSet real_time_waits_;                                  // cores that look for other cores; each sets its own
   Atomic<u64> widened_{0};                                         // affinity masks that could not be kept
 };
 

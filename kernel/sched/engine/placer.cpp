@@ -1,5 +1,7 @@
 #include "sched/engine/placer.h"
 
+#include "sched/real_time/placement.h"
+
 namespace corral::sched {
 
 bool Placer::add(const PlacementDescriptor& descriptor, void* storage) {
@@ -25,12 +27,18 @@ const PlacementDescriptor& Placer::current() const {
 
 CoreId Placer::choose(const SchedulingEntity& entity, PlacementReason reason, const CoreSet& candidates, CoreId here,
                       Instant now) {
+  if (entity.real_time != 0) [[unlikely]]
+    return real_time_core(entity, candidates, here, statistics_);
   const SystemView view{statistics_, random_};
   const PlacementRequest request{entity, reason, candidates, here, now};
   const CoreId chosen = current_.load(Order::acquire)->policy->select(request, view);
   if (candidates.contains(chosen)) return chosen;
   violations_.fetch_add(1, Order::relaxed);
   return candidates.lowest();
+}
+
+CoreId Placer::lowest_below(const SchedulingEntity& entity, const CoreSet& candidates) const {
+  return sched::lowest_below(entity, candidates, entity.last_core, statistics_);
 }
 
 void Placer::assign(SchedulingEntity& entity, CoreId to, CoreId here) {

@@ -25,9 +25,12 @@ class Placer {
   [[nodiscard]] const PlacementDescriptor& current() const;
   [[nodiscard]] bool ready() const { return current_.load(Order::acquire) != nullptr; }
 
-  // A core of `candidates` (not empty). `here`: the asking core.
+  // A core of `candidates` (not empty). `here`: the asking core. The policy is asked for the timeline's entities;
+  // those of the real-time class have a rule of their own (real_time/placement.h).
   [[nodiscard]] CoreId choose(const SchedulingEntity& entity, PlacementReason reason, const CoreSet& candidates, CoreId here,
                               Instant now);
+  // The core of `candidates` where `entity`, of the real-time class, would run at once; CoreId{max_cores}: none.
+  [[nodiscard]] CoreId lowest_below(const SchedulingEntity& entity, const CoreSet& candidates) const;
   // `entity`, in no queue, is to be enqueued on `to` next. Replaces an earlier assignment that has not arrived.
   void assign(SchedulingEntity& entity, CoreId to, CoreId here);
   // `entity` will not arrive where it was assigned to.

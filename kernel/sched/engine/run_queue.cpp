@@ -13,6 +13,34 @@ void count(Atomic<u64>& counter) {
 void RunQueue::publish() {
   published_.publish(waiting_count_ + (running_ != nullptr ? 1 : 0), arrived_);
   published_.load_weight.store(weight_, Order::relaxed);
+  if (has_real_time_) [[unlikely]]
+    publish_real_time();
+}
+
+void RunQueue::publish_real_time() {
+  const u32 waiting = real_time_.highest_priority();
+  const u32 running = running_ != nullptr ? running_->real_time : 0;
+  const u32 level = running > waiting ? running : waiting;
+  has_real_time_ = level != 0;
+  if (waiting != 0 || level < published_.real_time_level()) real_time_changed_ = true;
+  published_.publish_real_time(level);
+}
+
+void RunQueue::enter_class(SchedulingEntity& entity, EnqueueReason reason, Instant now) {
+  if (entity.real_time == 0) [[likely]] {
+    algorithm_->enqueue(entity, reason, now);
+  } else {
+    has_real_time_ = true;
+    real_time_.enqueue(entity, reason);
+  }
+}
+
+void RunQueue::leave_class(SchedulingEntity& entity, Instant now) {
+  if (entity.real_time == 0) [[likely]] {
+    algorithm_->dequeue(entity, now);
+  } else {
+    real_time_.dequeue(entity);
+  }
 }
 
 void RunQueue::charge(Instant now) {
@@ -20,13 +48,49 @@ void RunQueue::charge(Instant now) {
   const Duration used = now - charged_until_;
   charged_until_ = now;
   running_->run_time = running_->run_time + used;
-  algorithm_->charge(*running_, used, now);
+  if (running_->real_time == 0) [[likely]] {
+    algorithm_->charge(*running_, used, now);
+  } else {
+    real_time_.charge(*running_, used);
+    budget_.charge(used, now);
+  }
 }
 
 Instant RunQueue::review(Instant now) {
   charge(now);
   if (running_ == nullptr) return waiting_count_ == 0 ? never : now;
+  if (has_real_time_) [[unlikely]]
+    return review_real_time(now);
   return algorithm_->review(*running_, now);
+}
+
+Instant RunQueue::review_real_time(Instant now) {
+  if (running_->real_time == 0) {
+    const Instant until = algorithm_->review(*running_, now);
+    if (real_time_.waiting() == 0) return until;
+    if (budget_.end(now) > now) return now;
+    return until < budget_.renewal() ? until : budget_.renewal();
+  }
+  const Instant until = real_time_.review(*running_, now);
+  if (algorithm_->waiting() == 0) return until;
+  const Instant budget_end = budget_.end(now);
+  return until < budget_end ? until : budget_end;
+}
+
+// Something of the real-time class waits.
+Decision RunQueue::pick_real_time(Instant now) {
+  Instant limit = never;
+  if (algorithm_->waiting() != 0) {
+    limit = budget_.end(now);
+    if (limit <= now) {
+      Decision decision = algorithm_->pick(now);
+      if (budget_.renewal() < decision.until) decision.until = budget_.renewal();
+      return decision;
+    }
+  }
+  SchedulingEntity* entity = real_time_.pick();
+  const Instant until = real_time_.review(*entity, now);
+  return {entity, until < limit ? until : limit};
 }
 
 void RunQueue::put(SchedulingEntity& entity, EnqueueReason reason, Instant now) {
@@ -35,7 +99,7 @@ void RunQueue::put(SchedulingEntity& entity, EnqueueReason reason, Instant now) 
   waiting_.push_back(entity);
   ++waiting_count_;
   weight_ += entity.weight;
-  algorithm_->enqueue(entity, reason, now);
+  enter_class(entity, reason, now);
 }
 
 // Out of the engine's books; the algorithm has given it up already.
@@ -66,7 +130,7 @@ bool RunQueue::remove(SchedulingEntity& entity, Instant now) {
     return false;
   }
   charge(now);
-  algorithm_->dequeue(entity, now);
+  leave_class(entity, now);
   detach(entity);
   publish();
   return true;
@@ -97,7 +161,7 @@ bool RunQueue::leave(SchedulingEntity& entity, LeaveReason reason, Instant now) 
 SchedulingEntity* RunQueue::take_any_allowed(Instant now) {
   for (SchedulingEntity* entity = waiting_.front(); entity != nullptr; entity = waiting_.next(*entity)) {
     if (entity->allowed.contains(core_)) {
-      algorithm_->dequeue(*entity, now);
+      leave_class(*entity, now);
       return entity;
     }
   }
@@ -109,7 +173,7 @@ Decision RunQueue::pick(Instant now) {
     count(violations_.misplaced);
     leave(*running_, LeaveReason::preempted, now);
   }
-  Decision decision = algorithm_->pick(now);
+  Decision decision = real_time_.waiting() == 0 ? algorithm_->pick(now) : pick_real_time(now);
   SchedulingEntity* refused = nullptr;
   bool acceptable = false;
   if (decision.entity == nullptr) {
@@ -125,7 +189,7 @@ Decision RunQueue::pick(Instant now) {
   }
   if (!acceptable) {
     decision = {take_any_allowed(now), now + tick_};
-    if (refused != nullptr) algorithm_->enqueue(*refused, EnqueueReason::preempted, now);
+    if (refused != nullptr) enter_class(*refused, EnqueueReason::preempted, now);
   }
   if (decision.entity == nullptr) {
     publish();
@@ -150,18 +214,20 @@ SchedulingAlgorithm* RunQueue::install(SchedulingAlgorithm& algorithm, Instant n
   SchedulingAlgorithm* old = algorithm_;
   IntrusiveList<SchedulingEntity, &SchedulingEntity::engine_link> moving;
   if (old != nullptr) {
-    for (u32 left = waiting_count_; left > 0; --left) {
+    for (u32 left = waiting_count_ - real_time_.waiting(); left > 0; --left) {
       SchedulingEntity* entity = old->pick(now).entity;
       if (entity == nullptr || !waits_here(*entity)) break;
       entity->place = Place::nowhere;  // so that a second answer of the same entity is noticed
       waiting_.remove(*entity);
       moving.push_back(*entity);
     }
-    while (SchedulingEntity* kept_back = waiting_.pop_front()) {
+    waiting_.for_each([&](SchedulingEntity& kept_back) {
+      if (kept_back.real_time != 0) return;  // not the timeline's
       count(violations_.withheld);
-      old->dequeue(*kept_back, now);
-      moving.push_back(*kept_back);
-    }
+      old->dequeue(kept_back, now);
+      waiting_.remove(kept_back);
+      moving.push_back(kept_back);
+    });
   }
   algorithm_ = &algorithm;
   while (SchedulingEntity* entity = moving.pop_front()) {
@@ -172,26 +238,28 @@ SchedulingAlgorithm* RunQueue::install(SchedulingAlgorithm& algorithm, Instant n
   return old;
 }
 
-void RunQueue::set_nice(SchedulingEntity& entity, i32 nice, Instant now) {
-  if (nice < nice_lowest) nice = nice_lowest;
-  if (nice > nice_highest) nice = nice_highest;
-  const u32 weight = weight_of(nice);
+void RunQueue::change(SchedulingEntity& entity, const Wishes& wishes, Instant now) {
+  const i32 nice = wishes.nice < nice_lowest ? nice_lowest : wishes.nice > nice_highest ? nice_highest : wishes.nice;
+  const u32 weight = weight_of(nice, wishes.policy);
+  const u32 before = entity.real_time;
+  const bool waits = waits_here(entity);
+  // Who waits in the real-time class and stays at its priority keeps its place.
+  const bool moves = waits && (before == 0 || before != wishes.real_time);
   charge(now);
-  if (waits_here(entity)) {
-    algorithm_->dequeue(entity, now);
-    weight_ += weight;
-    weight_ -= entity.weight;
-    entity.nice = nice;
-    entity.weight = weight;
-    algorithm_->enqueue(entity, EnqueueReason::migrated, now);
-  } else {
-    if (running_ == &entity) {
-      weight_ += weight;
-      weight_ -= entity.weight;
-    }
-    entity.nice = nice;
-    entity.weight = weight;
+  if (moves) leave_class(entity, now);
+  if (waits || running_ == &entity) weight_ += u64{weight} - entity.weight;
+  entity.nice = nice;
+  entity.weight = weight;
+  entity.policy = wishes.policy;
+  entity.real_time = static_cast<u8>(wishes.real_time);
+  if (wishes.policy == SchedulingPolicy::round_robin && entity.quantum_left <= Duration{}) {
+    entity.quantum_left = real_time_quantum;
   }
+  // A raised one goes behind its new equals, a lowered one before them; the one that runs does so when it is preempted.
+  if (before != entity.real_time) entity.behind_equals = running_ == &entity && entity.real_time > before;
+  const bool lowered = entity.real_time != 0 && entity.real_time < before;
+  if (moves) enter_class(entity, lowered ? EnqueueReason::preempted : EnqueueReason::migrated, now);
+  if (running_ == &entity && entity.real_time != 0) has_real_time_ = true;
   publish();
 }
 

@@ -5,11 +5,14 @@
 //  - An entity is in exactly one place (SchedulingEntity::place); here it is either waiting or the one running.
 //  - Only a waiting entity that is allowed on this core is taken. A wrong answer is counted, and another one is taken.
 //  - No waiting entity is lost: the engine keeps its own list of them (engine_link), apart from the algorithm's.
+//  - The real-time class (real_time/queue.h) is asked before the timeline, whichever that is, within its budget.
 //  - The running entity has been charged before the algorithm is asked anything.
 // Context: the owning core only, interrupts off, never nested. Nothing here allocates or waits.
 #pragma once
 
 #include "sched/core_statistics.h"
+#include "sched/real_time/budget.h"
+#include "sched/real_time/queue.h"
 #include "sched/scheduling_algorithm.h"
 
 namespace corral::sched {
@@ -51,13 +54,33 @@ class RunQueue {
   void charge(Instant now);
   // Until when the running entity may go on, charged. `now`: no longer; never: nothing else wants the core.
   Instant review(Instant now);
-  // Changes an entity's nice value (clamped) wherever it is on this core, or asleep with this core as its home.
-  void set_nice(SchedulingEntity& entity, i32 nice, Instant now);
+  // What an entity asks for. `nice` is clamped; real_time: 0 … 99, the effective priority.
+  struct Wishes {
+    i32 nice = 0;
+    SchedulingPolicy policy = SchedulingPolicy::other;
+    u32 real_time = 0;
+  };
+  // Changes it wherever the entity is on this core, or asleep with this core as its home.
+  void change(SchedulingEntity& entity, const Wishes& wishes, Instant now);
+  void set_nice(SchedulingEntity& entity, i32 nice, Instant now) {
+    change(entity, {nice, entity.policy, entity.real_time}, now);
+  }
 
   [[nodiscard]] SchedulingEntity* running() const { return running_; }
   [[nodiscard]] u32 waiting() const { return waiting_count_; }
   // The one that would run last and may run on some core of `targets`, for a migration (remove() it then); else null.
   [[nodiscard]] SchedulingEntity* candidate_for(const CoreSet& targets);
+  // A real-time entity waits, or this core stands lower than before: to be looked at by who balances the class between
+  // cores. Stays true until real_time_looked_at().
+  [[nodiscard]] bool real_time_changed() const { return real_time_changed_; }
+  void real_time_looked_at() { real_time_changed_ = false; }
+  void look_at_real_time() { real_time_changed_ = true; }
+  // The first of the waiting real-time entities for which visit(entity) answers true; null: none.
+  template <class Visitor>
+  [[nodiscard]] SchedulingEntity* find_real_time(Visitor&& visit) {
+    return real_time_.find(visit);
+  }
+  [[nodiscard]] u32 real_time_waiting() const { return real_time_.waiting(); }
   [[nodiscard]] const Violations& violations() const { return violations_; }
   [[nodiscard]] CoreId core() const { return core_; }
 
@@ -67,6 +90,13 @@ class RunQueue {
     return entity.place == Place::queued && entity.home == core_;
   }
   void put(SchedulingEntity& entity, EnqueueReason reason, Instant now);
+  // Into and out of its class: the real-time class, or the timeline.
+  void enter_class(SchedulingEntity& entity, EnqueueReason reason, Instant now);
+  void leave_class(SchedulingEntity& entity, Instant now);
+  // The slow halves, while the real-time class has somebody here.
+  Instant review_real_time(Instant now);
+  Decision pick_real_time(Instant now);
+  void publish_real_time();
   void detach(SchedulingEntity& entity);
   SchedulingEntity* take_any_allowed(Instant now);
   void publish();
@@ -75,6 +105,8 @@ class RunQueue {
   const Duration tick_;
   CoreStatistics& published_;
   SchedulingAlgorithm* algorithm_ = nullptr;
+  bool has_real_time_ = false;      // somebody of the real-time class is here, or was when this was published last
+  bool real_time_changed_ = false;
   SchedulingEntity* running_ = nullptr;
   const SchedulingEntity* previous_ = nullptr;  // who ran last; only compared
   Instant charged_until_{};
@@ -83,6 +115,8 @@ class RunQueue {
   u64 weight_ = 0;     // of all waiting and the running
   IntrusiveList<SchedulingEntity, &SchedulingEntity::engine_link> waiting_;
   Violations violations_;
+  RealTimeQueue real_time_;
+  RealTimeBudget budget_;
 };
 
 }  // namespace corral::sched

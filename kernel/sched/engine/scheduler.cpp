@@ -83,6 +83,8 @@ void Scheduler::enqueue(SchedulingEntity& entity, sched::EnqueueReason reason) {
   const Instant now = clock::now();
   look(now);
   continue_until(queue_.enqueue(entity, reason, now), now);
+  if (queue_.real_time_changed()) [[unlikely]]
+    core_.attention = true;
 }
 
 SchedulingEntity* Scheduler::pick_next() {
@@ -119,10 +121,11 @@ void Scheduler::update_running() {
   queue_.charge(clock::now());
 }
 
-void Scheduler::set_nice(SchedulingEntity& entity, i32 nice) {
+void Scheduler::change(SchedulingEntity& entity, const sched::RunQueue::Wishes& wishes) {
   const Instant now = clock::now();
-  queue_.set_nice(entity, nice, now);
+  queue_.change(entity, wishes, now);
   continue_until(queue_.review(now), now);
+  if (queue_.real_time_changed()) core_.attention = true;
 }
 
 size_t Scheduler::describe(char* to, size_t size) const {

@@ -48,8 +48,21 @@ class Scheduler final : public Device {
     reschedule_wanted_ = true;
     core_.attention = true;
   }
-  // Nice value (-20 … 19, clamped) of an entity whose home is this core.
-  void set_nice(sched::SchedulingEntity& entity, i32 nice);
+  // Nice value, policy and real-time priority of an entity whose home is this core.
+  void change(sched::SchedulingEntity& entity, const sched::RunQueue::Wishes& wishes);
+  void set_nice(sched::SchedulingEntity& entity, i32 nice) { change(entity, {nice, entity.policy, entity.real_time}); }
+  // The real-time class is to be balanced: somebody waits here, this core stands lower than it did, or another one asks.
+  [[nodiscard]] bool real_time_changed() const { return queue_.real_time_changed(); }
+  void real_time_looked_at() { queue_.real_time_looked_at(); }
+  void look_at_real_time() {
+    queue_.look_at_real_time();
+    core_.attention = true;
+  }
+  [[nodiscard]] u32 real_time_waiting() const { return queue_.real_time_waiting(); }
+  template <class Visitor>
+  [[nodiscard]] sched::SchedulingEntity* find_real_time(Visitor&& visit) {
+    return queue_.find_real_time(visit);
+  }
   // A waiting entity that may go to one of `targets`, the one that would run last here; null: none.
   [[nodiscard]] sched::SchedulingEntity* candidate_for(const CoreSet& targets) { return queue_.candidate_for(targets); }
   [[nodiscard]] sched::SchedulingEntity* running() const { return queue_.running(); }
@@ -91,6 +104,7 @@ class Scheduler final : public Device {
   Instant slice_end_ = never;
   bool reschedule_wanted_ = false;
   Letter announcement_;  // of this core to others: SchedulingManager::set_algorithm
+  Letter room_;          // the same: SchedulingManager::offer_room
 
   // ---- guarded by the manager's lock ----
   Installation* prepared_ = nullptr;  // made for this core by a change that is not complete yet

@@ -1,0 +1,42 @@
+// The real-time class between cores: the highest runnable threads are to run, each on a core of its own. See executive.h
+// and sched/real_time/placement.h. On the way out of the kernel or between two threads, interrupts off; not under a lock.
+#include "sched/engine/manager.h"
+#include "task/executive.h"
+
+namespace corral {
+
+namespace {
+
+// Threads that are looked at, at most, in one go: those behind them are lower, and whoever changes something looks again.
+constexpr u32 longest_look = 32;
+
+}  // namespace
+
+void Executive::balance_real_time() {
+  Scheduler& own = *core_.scheduler;
+  own.real_time_looked_at();
+  if (cores::online_count() == 1) return;
+  scheduling().note_real_time_waits(own.real_time_waiting() != 0);
+  CoreSet taken = CoreSet::of(core_.id());  // and cores that one was sent to just now: they stand higher soon
+  for (;;) {
+    CoreId target{max_cores};
+    u32 looked_at = 0;
+    const sched::SchedulingEntity* stop = nullptr;
+    sched::SchedulingEntity* entity = own.find_real_time([&](sched::SchedulingEntity& waiting) {
+      target = scheduling().real_time_target(waiting, taken);
+      if (target.value < max_cores) return true;
+      if (++looked_at == longest_look) stop = &waiting;
+      return stop != nullptr;
+    });
+    if (entity == nullptr || entity == stop) break;
+    (void)own.remove(*entity);
+    taken.add(target);
+    scheduling().send(*entity, target);
+    send_to(Thread::of(*entity), target, sched::EnqueueReason::migrated);
+  }
+  scheduling().note_real_time_waits(own.real_time_waiting() != 0);
+  scheduling().offer_room();
+  own.real_time_looked_at();  // taking one out is no news
+}
+
+}  // namespace corral
