@@ -74,6 +74,8 @@ enum class Errno : int {
   // Interrupted by a signal: EINTR if any handler runs, else the call goes on with thread.step as the handler of the call left
   // it, so that a time-out does not start anew (Linux's ERESTART_RESTARTBLOCK).
   restart_from_step = 603,
+  // Interrupted by a signal: restart in any case, after the handler (Linux's ERESTARTNOINTR).
+  restart_always = 604,
 };
 
 }  // namespace corral

@@ -13,6 +13,9 @@ struct DeviceFile {
 };
 [[nodiscard]] std::span<const DeviceFile> device_files();
 
+// latency_device.cpp
+Result<Ref<OpenFile>> open_latency_wish(Inode& node, const OpenRequest& request);
+
 // enxio: no such device.
 Result<Ref<OpenFile>> open_device(Inode& node, DeviceNumber number, const OpenRequest& request);
 

@@ -103,6 +103,7 @@ constexpr DeviceFile table[] = {
     {"random", {1, 8}, 0666, open_memory<Kind::random>},
     {"urandom", {1, 9}, 0666, open_memory<Kind::random>},
     {"kmsg", {1, 11}, 0644, open_log},
+    {"cpu_dma_latency", {10, 124}, 0600, open_latency_wish},
     {"tty", {5, 0}, 0666, open_own_terminal},
     {"console", {5, 1}, 0600, open_console},
     {"ptmx", {5, 2}, 0666, open_pseudo_terminal},

@@ -3,7 +3,7 @@
 
 #include "arch/processor.h"
 #include "core/core.h"
-#include "task/futex.h"
+#include "task/pi_futex.h"
 #include "task/process.h"
 #include "task/process_group.h"
 #include "task/process_table.h"
@@ -113,23 +113,28 @@ Errno end_thread_step(Thread& thread) {
   Process& process = thread.process();
   if (thread.end_phase == 0) {  // robust mutexes that it still holds
     if (release_robust_list(thread) == Errno::blocked) return Errno::blocked;
+    thread.step = {};
     thread.end_phase = 1;
   }
-  if (thread.end_phase == 1) {  // pthread_join waits on this word
+  if (thread.end_phase == 1) {  // whoever waits for priority-inheriting ones
+    if (futex::release_owned_pi(thread) == Errno::blocked) return Errno::blocked;
+    thread.end_phase = 2;
+  }
+  if (thread.end_phase == 2) {  // pthread_join waits on this word
     if (thread.clear_child_tid.value != 0) {
       const Result<void> cleared = vm::write_user<i32>(*thread.space, thread.caller, thread.clear_child_tid, 0);
       if (!cleared && cleared.error() == Errno::blocked) return Errno::blocked;
       if (!cleared) thread.clear_child_tid = {};
     }
     thread.step = {};
-    thread.end_phase = 2;
+    thread.end_phase = 3;
   }
-  if (thread.end_phase == 2) {
+  if (thread.end_phase == 3) {
     if (thread.clear_child_tid.value != 0) {
       const Result<void> woken = futex::wake_plainly(thread, thread.clear_child_tid, 1);
       if (!woken && woken.error() == Errno::blocked) return Errno::blocked;
     }
-    thread.end_phase = 3;
+    thread.end_phase = 4;
   }
   process.thread_ends(thread);
   thread.ended = true;

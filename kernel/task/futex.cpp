@@ -159,16 +159,6 @@ class Place final : public Thread::WaitPlace {
 };
 constinit Place place;
 
-Result<Key> key_of(Thread& thread, Word word) {
-  if (word.address.value % 4 != 0) return Errno::einval;
-  if (word.address.value >= arch::user_space_end) return Errno::efault;
-  if (word.shared) {
-    u8* pointer = TRY(thread.space->resolve(thread.caller, word.address, vm::Access::read));
-    if (thread.space->is_shared(word.address)) return Key{0, arch::physical_of_direct(pointer).value};
-  }
-  return Key{reinterpret_cast<u64>(thread.space), word.address.value};
-}
-
 Result<const u32*> pointer_to(Thread& thread, VirtualAddress address) {
   return reinterpret_cast<const u32*>(TRY(thread.space->resolve(thread.caller, address, vm::Access::read)));
 }
@@ -185,6 +175,16 @@ bool submit(Operation& operation, void (*execute)(SectionRequest&), Thread& thre
 enum Phase : u32 { start = 0, submitted = 1 };
 
 }  // namespace
+
+Result<Key> key_of(Thread& thread, Word word) {
+  if (word.address.value % 4 != 0) return Errno::einval;
+  if (word.address.value >= arch::user_space_end) return Errno::efault;
+  if (word.shared) {
+    u8* pointer = TRY(thread.space->resolve(thread.caller, word.address, vm::Access::read));
+    if (thread.space->is_shared(word.address)) return Key{0, arch::physical_of_direct(pointer).value};
+  }
+  return Key{reinterpret_cast<u64>(thread.space), word.address.value};
+}
 
 Result<i64> wait(Thread& thread, Word word, u32 expected, u32 bits, Instant deadline) {
   Operation& operation = thread.futex;
@@ -229,6 +229,18 @@ Result<i64> wake(Thread& thread, Word word, u32 count, u32 bits) {
     if (bits == 0) return Errno::einval;
     operation.key = TRY(key_of(thread, word));
     operation.bits = bits;
+    operation.count = count;
+    thread.step.phase = submitted;
+    if (!submit(operation, execute_wake, thread)) return Errno::blocked;
+  }
+  return operation.woken;
+}
+
+Result<i64> wake_known(Thread& thread, const Key& key, u32 count) {
+  Operation& operation = thread.futex;
+  if (thread.step.phase == start) {
+    operation.key = key;
+    operation.bits = match_any;
     operation.count = count;
     thread.step.phase = submitted;
     if (!submit(operation, execute_wake, thread)) return Errno::blocked;

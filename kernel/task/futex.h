@@ -21,14 +21,23 @@ struct Word {
   bool shared = false;  // between processes: without FUTEX_PRIVATE_FLAG
 };
 
+// einval: not aligned; efault.
+Result<Key> key_of(Thread& thread, Word word);
+
 // Steps of the calling thread (blocked: run again). Addresses must be 4-byte aligned: einval.
 // eagain: the word differs; etimedout; eintr as restart.
 Result<i64> wait(Thread& thread, Word word, u32 expected, u32 bits, Instant deadline);
 // How many were woken.
 Result<i64> wake(Thread& thread, Word word, u32 count, u32 bits);
+// The same for a word whose key is known. Uses thread.step.phase only.
+Result<i64> wake_known(Thread& thread, const Key& key, u32 count);
 // Wakes `count` waiters of `from` and moves up to `move` others to `to`. With `compare` (not null): eagain unless the word
 // still has that value. How many were woken and moved.
 Result<i64> requeue(Thread& thread, Word from, Word to, u32 count, u32 move, const u32* compare);
+
+// Changes the word `second` by the operation that `encoded` says (FUTEX_OP), wakes `count` waiters of `word`, and `more` of
+// `second` when what was there compares as it says. enosys: no such operation or comparison.
+Result<i64> wake_op(Thread& thread, Word word, Word second, u32 count, u32 more, u32 encoded);
 
 // Part of a thread's end: wakes waiters of a word that processes may share. Uses thread.step; blocked: run again.
 Result<void> wake_plainly(Thread& thread, VirtualAddress address, u32 count);

@@ -20,7 +20,8 @@ constexpr u32 has_waiters = 0x8000'0000;
 constexpr u32 longest_list = 2048;
 
 // blocked, or Errno{}: go on; any other error ends the walk.
-Errno release_word(Thread& thread, VirtualAddress address) {
+// Who waits for a priority-inheriting one is not woken here: futex::release_owned_pi() gives it on.
+Errno release_word(Thread& thread, VirtualAddress address, bool inherits) {
   if (address.value % 4 != 0) return Errno::einval;
   Result<u8*> pointer = thread.space->resolve(thread.caller, address, vm::Access::write);
   if (!pointer) return pointer.error();
@@ -30,7 +31,7 @@ Errno release_word(Thread& thread, VirtualAddress address) {
     if ((value & owner_bits) != static_cast<u32>(thread.id().value)) return Errno{};
   } while (!__atomic_compare_exchange_n(word, &value, (value & has_waiters) | owner_died, false, __ATOMIC_SEQ_CST,
                                         __ATOMIC_RELAXED));
-  if ((value & has_waiters) == 0) return Errno{};
+  if (inherits || (value & has_waiters) == 0) return Errno{};
   const Result<void> woken = futex::wake_plainly(thread, address, 1);
   return woken ? Errno{} : woken.error();
 }
@@ -48,12 +49,13 @@ Errno release_robust_list(Thread& thread) {
   for (u32 length = 0; length < longest_list && entry != thread.robust_list.value && entry != 0; ++length) {
     const Result<u64> next = vm::read_user<u64>(space, thread.caller, {entry & ~u64{1}});
     if (!next) return next.error() == Errno::blocked ? Errno::blocked : Errno{};
-    const Errno result = release_word(thread, {(entry & ~u64{1}) + offset});
+    const Errno result = release_word(thread, {(entry & ~u64{1}) + offset}, (entry & 1) != 0);
     if (result == Errno::blocked) return Errno::blocked;
     if (result != Errno{}) return Errno{};
     entry = next.value();
   }
-  if (head.value().pending != 0 && release_word(thread, {(head.value().pending & ~u64{1}) + offset}) == Errno::blocked) {
+  const u64 pending = head.value().pending;
+  if (pending != 0 && release_word(thread, {(pending & ~u64{1}) + offset}, (pending & 1) != 0) == Errno::blocked) {
     return Errno::blocked;
   }
   return Errno{};

@@ -36,7 +36,8 @@ void interrupt_call(Thread& thread, bool handler_runs, u64 handler_flags) {
   const Errno code = thread.call_interruption;
   thread.call_interruption = Errno{};
   if (code == Errno{}) return;
-  const bool again = !handler_runs || (code == Errno::restart && (handler_flags & flag_restart) != 0);
+  const bool again =
+      !handler_runs || code == Errno::restart_always || (code == Errno::restart && (handler_flags & flag_restart) != 0);
   if (!again) {
     thread.frame.set_result(-static_cast<i64>(Errno::eintr));
   } else if (code == Errno::restart_from_step) {

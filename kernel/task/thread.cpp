@@ -80,7 +80,13 @@ void Thread::change_nice(i32 nice) {
 }
 
 void Thread::change_policy(Policy wanted) {
-  policy_.store(wanted.policy | wanted.priority << priority_shift, Order::relaxed);
+  // Before futex::priority_changed() looks whether it waits.
+  policy_.store(wanted.policy | wanted.priority << priority_shift, Order::seq_cst);
+  request(Request::placement);
+}
+
+void Thread::inherit_priority(u32 priority) {
+  inherited_.store(priority, Order::relaxed);
   request(Request::placement);
 }
 

@@ -21,6 +21,7 @@
 #include "sched/scheduling_entity.h"
 #include "sync/waiter.h"
 #include "task/futex_operation.h"
+#include "task/pi_operation.h"
 #include "task/signals.h"
 #include "vm/caller.h"
 
@@ -92,6 +93,7 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   ThreadSignals signals;              // see task/signals.h
   RemoteCall remote_call{*this};      // thread: a question to another core
   futex::Operation futex{*this};      // see task/futex.h
+  futex::PiOperation pi{*this};       // see task/pi_futex.h
   Errno call_interruption{};          // thread: restart code of a system call that a signal ended, else Errno{}
   struct {                            // thread: the call that restart_syscall goes on with; number 0: none
     u64 number = 0;
@@ -153,8 +155,15 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   void change_policy(Policy wanted);
   [[nodiscard]] Policy policy_and_priority() const { return unpack(policy_.load(Order::relaxed)); }
   [[nodiscard]] u32 policy() const { return policy_and_priority().policy; }
-  // What counts: its own real-time priority.
-  [[nodiscard]] u32 effective_priority() const { return policy_and_priority().priority; }
+  // The highest real-time priority of those who wait for futexes that it has (task/pi_futex.h); 0: none.
+  void inherit_priority(u32 priority);
+  [[nodiscard]] u32 inherited_priority() const { return inherited_.load(Order::relaxed); }
+  // What counts: the higher one of its own and the inherited.
+  [[nodiscard]] u32 effective_priority() const {
+    const u32 own = unpack(policy_.load(Order::seq_cst)).priority;
+    const u32 inherited = inherited_priority();
+    return own > inherited ? own : inherited;
+  }
 
   char name[16] = {};  // thread writes, any reads (torn reads are harmless): comm
 
@@ -183,6 +192,7 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   AtomicCoreSet wanted_cores_;      // any
   Atomic<i32> wanted_nice_{0};      // any
   Atomic<u32> policy_{0};           // any; the priority is in bits 8 … 15, so that both change at once
+  Atomic<u32> inherited_{0};        // any, inside the section of PI futexes
   static constexpr u32 priority_shift = 8, priority_mask = 0xff << priority_shift;
   static constexpr Policy unpack(u32 word) { return {word & ~priority_mask, (word & priority_mask) >> priority_shift}; }
 

@@ -2,7 +2,7 @@
 #include "abi/linux/call.h"
 #include "abi/linux/time_values.h"
 #include "device/clock.h"
-#include "task/futex.h"
+#include "task/pi_futex.h"
 
 namespace corral::abi {
 
@@ -13,8 +13,15 @@ enum Operation : u32 {
   op_wake = 1,
   op_requeue = 3,
   op_cmp_requeue = 4,
+  op_wake_op = 5,
+  op_lock_pi = 6,
+  op_unlock_pi = 7,
+  op_trylock_pi = 8,
   op_wait_bitset = 9,
   op_wake_bitset = 10,
+  op_wait_requeue_pi = 11,
+  op_cmp_requeue_pi = 12,
+  op_lock_pi2 = 13,
 };
 constexpr u32 flag_private = 128, flag_realtime = 256;
 
@@ -25,10 +32,10 @@ Result<Instant> deadline_of(Call& call, u32 operation) {
   if (thread.step.word[5] != 0) return Instant{static_cast<i64>(thread.step.word[5])};
   const TimeSpec spec = TRY(call.read<TimeSpec>(call.address(3)));
   const Duration time = TRY(duration_of(spec));
-  Instant deadline = deadline_after(clock::now(), time);
-  if ((operation & ~(flag_private | flag_realtime)) == op_wait_bitset) {
-    deadline = Instant{(operation & flag_realtime) != 0 ? time.ns - clock::boot_wall_time_ns() : time.ns};
-  }
+  const u32 command = operation & ~(flag_private | flag_realtime);
+  const bool wall = (operation & flag_realtime) != 0 || command == op_lock_pi;
+  const Instant deadline_given{wall ? time.ns - clock::boot_wall_time_ns() : time.ns};
+  Instant deadline = command == op_wait ? deadline_after(clock::now(), time) : deadline_given;
   if (deadline.ns <= 0) deadline = Instant{1};
   thread.step.word[5] = static_cast<u64>(deadline.ns);
   return deadline;
@@ -44,6 +51,16 @@ Result<i64> wait(Call& call, futex::Word word, u32 bits, Instant deadline) {
   return Errno::restart_from_step;
 }
 
+// Those of the priority-inheriting ones that wait: begun anew after a signal, with the same absolute time.
+template <class Wait>
+Result<i64> wait_pi(Call& call, u32 operation, Wait&& wait) {
+  const Instant deadline = TRY(deadline_of(call, operation));
+  const u64 kept = call.thread.step.word[5];
+  Result<i64> result = wait(deadline);
+  call.thread.step.word[5] = kept;
+  return result;
+}
+
 u32 limit(u64 number) {
   const i32 n = static_cast<i32>(number);
   return n < 0 ? 0x7fff'ffff : static_cast<u32>(n);
@@ -53,7 +70,11 @@ Result<i64> sys_futex(Call& call) {
   const u32 operation = static_cast<u32>(call.argument[1]);
   const bool shared = (operation & flag_private) == 0;
   const futex::Word word{call.address(0), shared};
-  switch (operation & ~(flag_private | flag_realtime)) {
+  const futex::Word second{call.address(4), shared};
+  const u32 command = operation & ~(flag_private | flag_realtime);
+  const bool may_be_wall = command == op_wait_bitset || command == op_wait_requeue_pi || command == op_lock_pi2;
+  if ((operation & flag_realtime) != 0 && !may_be_wall) return Errno::enosys;
+  switch (command) {
     case op_wait: {
       const Instant deadline = TRY(deadline_of(call, operation));
       return wait(call, word, futex::match_any, deadline);
@@ -66,12 +87,28 @@ Result<i64> sys_futex(Call& call) {
     case op_wake_bitset: return futex::wake(call.thread, word, limit(call.argument[2]), static_cast<u32>(call.argument[5]));
     case op_requeue:
     case op_cmp_requeue: {
-      const bool compared = (operation & ~(flag_private | flag_realtime)) == op_cmp_requeue;
+      const bool compared = command == op_cmp_requeue;
       if (call.number(2) < 0 || call.number(3) < 0) return Errno::einval;
       const u32 expected = static_cast<u32>(call.argument[5]);
-      return futex::requeue(call.thread, word, {call.address(4), shared}, limit(call.argument[2]), limit(call.argument[3]),
+      return futex::requeue(call.thread, word, second, limit(call.argument[2]), limit(call.argument[3]),
                             compared ? &expected : nullptr);
     }
+    case op_wake_op:
+      return futex::wake_op(call.thread, word, second, limit(call.argument[2]), limit(call.argument[3]),
+                            static_cast<u32>(call.argument[5]));
+    case op_lock_pi:
+    case op_lock_pi2:
+      return wait_pi(call, operation, [&](Instant deadline) { return futex::lock_pi(call.thread, word, deadline, false); });
+    case op_trylock_pi: return futex::lock_pi(call.thread, word, never, true);
+    case op_unlock_pi: return futex::unlock_pi(call.thread, word);
+    case op_wait_requeue_pi: {
+      const auto expected = static_cast<u32>(call.argument[2]);
+      return wait_pi(call, operation,
+                     [&](Instant deadline) { return futex::wait_requeue_pi(call.thread, word, expected, second, deadline); });
+    }
+    case op_cmp_requeue_pi:
+      if (call.number(2) != 1 || call.number(3) < 0) return Errno::einval;
+      return futex::requeue_pi(call.thread, word, second, limit(call.argument[3]), static_cast<u32>(call.argument[5]));
     default: return Errno::enosys;
   }
 }

@@ -4,6 +4,7 @@
 #include "core/core.h"
 #include "sched/engine/manager.h"
 #include "task/executive.h"
+#include "task/pi_futex.h"
 #include "task/process_table.h"
 
 namespace corral::abi {
@@ -72,27 +73,38 @@ Result<void> check_policy(u32 policy, u32 priority) {
   return {};
 }
 
+// A thread that waits for a lock, or owns one, may stand elsewhere now. Every call that changes a policy ends here, and
+// begins here when it is run again.
+Result<i64> tell(Call& call, Thread& changed) {
+  return futex::priority_changed(call.thread, changed);
+}
+bool has_told(const Call& call) {
+  return call.thread.step.phase != 0;
+}
+
 Result<i64> sys_sched_setscheduler(Call& call) {
+  if (has_told(call)) return tell(call, call.thread);
   if (call.argument[2] == 0 || call.number(0) < 0 || call.number(1) < 0) return Errno::einval;
   const u32 priority = TRY(call.read<u32>(call.address(2)));
   const Ref<Thread> thread = TRY(thread_of(call, call.number(0)));
   const auto policy = static_cast<u32>(call.argument[1]);
   TRY(check_policy(policy & ~Thread::reset_on_fork, priority));
   thread->change_policy({policy, priority});
-  return 0;
+  return tell(call, *thread);
 }
 Result<i64> sys_sched_getscheduler(Call& call) {
   const Ref<Thread> thread = TRY(thread_of(call, call.number(0)));
   return i64{thread->policy()};
 }
 Result<i64> sys_sched_setparam(Call& call) {
+  if (has_told(call)) return tell(call, call.thread);
   if (call.argument[1] == 0 || call.number(0) < 0) return Errno::einval;
   const u32 priority = TRY(call.read<u32>(call.address(1)));
   const Ref<Thread> thread = TRY(thread_of(call, call.number(0)));
   const u32 policy = thread->policy();
   TRY(check_policy(policy & ~Thread::reset_on_fork, priority));
   thread->change_policy({policy, priority});
-  return 0;
+  return tell(call, *thread);
 }
 Result<i64> sys_sched_getparam(Call& call) {
   if (call.argument[1] == 0 || call.number(0) < 0) return Errno::einval;
@@ -160,6 +172,7 @@ Result<SchedulingAttributes> read_attributes(Call& call, VirtualAddress from) {
 }
 
 Result<i64> sys_sched_setattr(Call& call) {
+  if (has_told(call)) return tell(call, call.thread);
   constexpr u64 known_flags = flag_reset_on_fork | flag_keep_policy | flag_keep_parameters;
   if (call.argument[1] == 0 || call.number(0) < 0 || static_cast<u32>(call.argument[2]) != 0) return Errno::einval;
   const SchedulingAttributes attributes = TRY(read_attributes(call, call.address(1)));
@@ -176,7 +189,7 @@ Result<i64> sys_sched_setattr(Call& call) {
   const u32 kept = keep_parameters ? has.policy & ~Thread::reset_on_fork : policy;
   thread->change_policy({kept | ((attributes.flags & flag_reset_on_fork) != 0 ? Thread::reset_on_fork : 0), priority});
   if (!keep_parameters && (policy == other || policy == batch)) thread->change_nice(clamped_nice(attributes.nice));
-  return 0;
+  return tell(call, *thread);
 }
 
 Result<i64> sys_sched_get_priority_max(Call& call) {

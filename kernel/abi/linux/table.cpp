@@ -58,6 +58,7 @@ Errno run_system_call(Thread& thread) {
   switch (result.error()) {
     case Errno::blocked: return Errno::blocked;
     case Errno::restart:
+    case Errno::restart_always:
     case Errno::restart_without_handler: thread.call_interruption = result.error(); return Errno{};
     case Errno::restart_from_step:
       thread.restart = {number, thread.step};
