@@ -281,6 +281,27 @@ void check_appending() {
   close(file);
 }
 
+// The words of struct statx that are looked at: mask, attributes and which of them are known, the mount.
+struct Told {
+  uint64_t attributes, known, mount;
+  uint32_t mask;
+};
+
+Told tell(const char* path) {
+  uint64_t words[32] = {};
+  CHECK_EQ(syscall(SYS_statx, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, 0x17ff, words), 0);
+  return {words[1], words[7], words[18], static_cast<uint32_t>(words[0])};
+}
+
+void check_mounts() {
+  constexpr uint64_t mount_root = 0x2000;
+  const Told root = tell("/dev"), inside = tell("/dev/null"), other = tell("/proc");
+  CHECK_EQ(inside.mask & 0x17ff, 0x17ff);
+  CHECK((root.known & mount_root) != 0 && (root.attributes & mount_root) != 0);
+  CHECK((inside.known & mount_root) != 0 && (inside.attributes & mount_root) == 0);
+  CHECK(root.mount == inside.mount && root.mount != other.mount);
+}
+
 void check_attributes() {
   CHECK_ERRNO(syscall(SYS_setxattr, "/dev/shm/no such file", "user.x", "v", 1L, 0), ENOENT);
   CHECK_ERRNO(syscall(SYS_fsetxattr, -1, "user.x", "v", 1L, 0), EBADF);
@@ -310,5 +331,6 @@ int main(int argc, char** argv) {
   check_restricted_walks();
   check_appending();
   check_attributes();
+  check_mounts();
   return check_done();
 }

@@ -91,8 +91,17 @@ StatxTime statx_time(i64 ns) {
   return {spec.seconds, static_cast<u32>(spec.nanoseconds), 0};
 }
 
+constexpr u64 attribute_mount_root = 0x2000;
+
+bool is_mount_root(Inode& file) {
+  if (!file.is_directory()) return false;
+  const Result<Ref<Inode>> parent = file.parent();
+  return parent.ok() && parent.value().get() == &file;
+}
+
 Result<i64> sys_statx(Call& call) {
-  constexpr u32 basic_and_birth = 0xfff, reserved = 0x8000'0000, sync_flags = 0x6000, no_automount = 0x800;
+  constexpr u32 basic_and_birth = 0xfff, mount_number = 0x1000, reserved = 0x8000'0000, sync_flags = 0x6000,
+                no_automount = 0x800;
   const u32 flags = static_cast<u32>(call.argument[2]);
   if ((flags & ~(fs::at_symlink_nofollow | fs::at_empty_path | no_automount | sync_flags)) != 0) return Errno::einval;
   if ((flags & sync_flags) == sync_flags || (call.argument[3] & reserved) != 0) return Errno::einval;
@@ -101,7 +110,10 @@ Result<i64> sys_statx(Call& call) {
       TRY(named.existing(call, call.number(0), call.address(1), follow_unless(flags, fs::at_symlink_nofollow), flags));
   const Attributes a = file->attributes();
   Statx statx{};
-  statx.mask = basic_and_birth;
+  statx.mask = basic_and_birth | mount_number;
+  statx.attributes_mask = attribute_mount_root;
+  if (is_mount_root(*file)) statx.attributes = attribute_mount_root;
+  statx.mount = a.device;  // each file system is mounted once
   statx.block_size = page_size;
   statx.links = a.links;
   statx.user = a.user;
