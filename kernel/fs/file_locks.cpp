@@ -57,10 +57,12 @@ bool keeps_out(const FileLock& held, Kind kind, const void* owner, const Range& 
 }
 
 FileLock* obstacle(FileLockTable& table, Kind kind, const void* owner, const Range& range, bool exclusive) {
+  FileLock* first = nullptr;  // in the file
   for (FileLock* held = table.locks.front(); held != nullptr; held = table.locks.next(*held)) {
-    if (keeps_out(*held, kind, owner, range, exclusive)) return held;
+    if (!keeps_out(*held, kind, owner, range, exclusive)) continue;
+    if (first == nullptr || held->range.first < first->range.first) first = held;
   }
-  return nullptr;
+  return first;
 }
 
 FileLockTable* table_of(Inode& inode) REQUIRES(all_locks) {

@@ -111,6 +111,9 @@ Result<void> add(Inode& directory, Ref<FileSystem> file_system, std::string_view
 }
 
 Result<void> remove(Inode& directory) {
+  if (!directory.is_directory()) return Errno::einval;
+  const Result<Ref<Inode>> above = directory.parent();
+  if (!above.ok() || above.value().get() != &directory) return Errno::einval;  // inside, not the root of it
   Mount* mount = nullptr;
   {
     LockGuard guard{table_lock};
@@ -118,8 +121,6 @@ Result<void> remove(Inode& directory) {
     if (mount == nullptr) return Errno::einval;
     if (mount->permanent) return Errno::ebusy;
   }
-  const Result<Ref<Inode>> above = directory.parent();
-  if (!above.ok() || above.value().get() != &directory) return Errno::einval;  // inside, not the root of it
   {
     LockGuard guard{table_lock};
     mount = mount_of(directory.file_system());

@@ -35,8 +35,9 @@ class OpenFile : public RefCounted<OpenFile> {
   [[nodiscard]] u32 flags() const { return flags_.load(Order::relaxed); }
   // F_SETFL: only append, nonblock, direct, noatime and async change.
   void set_flags(u32 flags);
-  [[nodiscard]] bool readable() const { return (flags() & o_accmode) != o_wronly && (flags() & o_path) == 0; }
-  [[nodiscard]] bool writable() const { return (flags() & o_accmode) != o_rdonly && (flags() & o_path) == 0; }
+  // Neither for the access mode 3, which Linux allows for devices that are only controlled.
+  [[nodiscard]] bool readable() const { return allows(o_rdonly); }
+  [[nodiscard]] bool writable() const { return allows(o_wronly); }
   [[nodiscard]] bool nonblocking() const { return (flags() & o_nonblock) != 0; }
 
   // At the position, which moves. Answer: transfer.done(), the bytes moved in all runs of this step. The caller has checked
@@ -79,6 +80,11 @@ class OpenFile : public RefCounted<OpenFile> {
   Atomic<EventWatch*> watches{nullptr};
 
  private:
+  [[nodiscard]] bool allows(u32 mode) const {
+    const u32 now = flags() & (o_accmode | o_path);
+    return now == mode || now == o_rdwr;
+  }
+
   Ref<Inode> inode_;
   Atomic<u32> flags_;
 };

@@ -88,6 +88,7 @@ Result<Ref<OpenFile>> Fifo::open(Inode& inode, const OpenRequest& request) {
     if (outcome != Errno{}) return outcome;
     return Ref<OpenFile>{end};
   }
+  if ((request.flags & o_accmode) == o_accmode) return Errno::einval;  // neither end
   Ref<Pipe> fresh = Ref<Pipe>::adopt(TRY(memory::make<Pipe>()));
   Ref<Pipe> pipe;
   {

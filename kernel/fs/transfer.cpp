@@ -38,11 +38,14 @@ Transfer::Transfer(Transfer&& other) noexcept
 Result<Transfer> Transfer::vector(vm::AddressSpace& space, vm::Caller& caller, VirtualAddress list, u64 count, u64& done) {
   if (count > max_pieces) return Errno::einval;
   u64 total = 0;
+  bool outside = false;  // told after all lengths have been looked at
   for (u64 i = 0; i < count; ++i) {
     const IoVector piece = TRY(vm::read_user<IoVector>(space, caller, list + i * sizeof(IoVector)));
     if (static_cast<i64>(piece.length) < 0) return Errno::einval;
+    outside |= piece.base > vm::user_end || piece.length > vm::user_end - piece.base;
     total = smaller(total + smaller(piece.length, max_transfer), max_transfer);
   }
+  if (outside) return Errno::efault;
   Transfer transfer;
   transfer.kind_ = Kind::vector;
   transfer.space_ = &space;

@@ -27,7 +27,8 @@ class Transfer {
   // One piece of user memory.
   Transfer(vm::AddressSpace& space, vm::Caller& caller, VirtualAddress base, u64 size, u64& done)
       : kind_{Kind::user}, space_{&space}, caller_{&caller}, base_{base}, size_{size}, done_{&done} {}
-  // An iovec list in user memory, as Linux has it. einval: more than 1024 pieces, or a length below 0 or too large; efault.
+  // An iovec list in user memory, as Linux has it. einval: more than 1024 pieces, or a length below 0;
+  // efault.
   static Result<Transfer> vector(vm::AddressSpace& space, vm::Caller& caller, VirtualAddress list, u64 count, u64& done);
 
   Transfer(const Transfer&) = delete;

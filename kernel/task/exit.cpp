@@ -61,6 +61,7 @@ void end_process(Process& process) {
     Process* heir = table.first;
     while (Process* child = process.children.pop_front()) {
       child->parent = heir;
+      child->exit_signal = sigchld;  // whatever its parent wished for: nobody slays the first process by it
       heir->children.push_back(*child);
       if (child->state == ProcessState::zombie) heir->child_changed.wake_all();
     }

@@ -333,6 +333,12 @@ void test_attributes() {
   CHECK_EQ(chmod("f", 0640), 0);
   CHECK_EQ(stat("f", &status), 0);
   CHECK_EQ(status.st_mode, S_IFREG | 0640);
+  // Another owner: the file no longer runs as its owner.
+  CHECK_EQ(chmod("f", 06770), 0);
+  CHECK_EQ(chown("f", 5, 6), 0);
+  CHECK_EQ(stat("f", &status), 0);
+  CHECK_EQ(status.st_mode, S_IFREG | 0770);
+  CHECK_EQ(chmod("f", 0640), 0);
   CHECK_ERRNO(access("f", X_OK), EACCES);
   CHECK_EQ(unlink("f"), 0);
   CHECK_EQ(stat("/dev/null", &status), 0);

@@ -87,6 +87,7 @@ void test_ranges() {
   CHECK_EQ(fcntl(file, F_SETLK, &lock), 0);
   CHECK_EQ(seen_by_child(F_WRLCK, 0, 60), 2040010);
   CHECK_EQ(seen_by_child(F_WRLCK, 60, 0), 2090005);
+  CHECK_EQ(seen_by_child(F_WRLCK, 0, 0), 2040010);  // the first of them in the file, though it came last
 
   lock = request(F_WRLCK, -1, 5);
   CHECK_ERRNO(fcntl(file, F_SETLK, &lock), EINVAL);

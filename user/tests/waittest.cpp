@@ -213,6 +213,23 @@ void test_orphans() {
   close(ends[0]);
 }
 
+// What an orphan was to send its parent at its end is not sent to the first process, which would end the machine.
+void test_signals_of_orphans() {
+  int ends[2];
+  CHECK_EQ(pipe(ends), 0);
+  expect_exit(spawn([&] {
+                const pid_t parent = getpid();
+                const long orphan = syscall(SYS_clone, SIGKILL, nullptr, nullptr, nullptr, nullptr);
+                for (int tries = 0; orphan == 0 && getppid() == parent && tries < 10000; ++tries) { check_sleep_us(500); }
+                return orphan < 0 ? 1 : 0;
+              }),
+              0);
+  close(ends[1]);
+  char rest = 0;
+  CHECK_EQ(read(ends[0], &rest, 1), 0);  // the orphan has ended, too
+  close(ends[0]);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -222,5 +239,6 @@ int main(int argc, char** argv) {
   test_waiting();
   test_groups();
   test_orphans();
+  test_signals_of_orphans();
   return check_done();
 }

@@ -12,21 +12,37 @@ using fs::AttributeChange;
 using fs::Follow;
 using fs::Inode;
 
-// The change of one file, told to those who watch it.
-Result<i64> apply(Inode& file, const AttributeChange& wanted) {
-  TRY(file.change(wanted));
+// A file that gets another owner no longer runs as its owner, or as its group if that may execute it.
+AttributeChange with_consequences(Inode& file, AttributeChange wanted) {
+  constexpr u32 set_user = 04000, set_group = 02000, group_executes = 010;
+  if ((!wanted.set_user && !wanted.set_group) || file.type() != fs::FileType::regular) return wanted;
+  const u32 now = file.attributes().permissions;
+  u32 drop = now & set_user;
+  if ((now & group_executes) != 0) drop |= now & set_group;
+  if (drop == 0) return wanted;
+  wanted.set_permissions = true;
+  wanted.permissions = now & ~drop;
+  return wanted;
+}
+
+// The change of one file, told to those who watch it. `wanted` may be an error, which is told once the file has been found.
+Result<i64> apply(Inode& file, const Result<AttributeChange>& wanted) {
+  if (!wanted.ok()) return wanted.error();
+  TRY(file.change(with_consequences(file, wanted.value())));
   fs::notices::tell(file, fs::notices::attributes_changed);
   return 0;
 }
 
-Result<i64> change(Call& call, int directory, VirtualAddress path_at, Follow follow, u32 flags, const AttributeChange& wanted) {
+Result<i64> change(Call& call, int directory, VirtualAddress path_at, Follow follow, u32 flags,
+                   const Result<AttributeChange>& wanted) {
   NamedFile named;
   Ref<Inode> file = TRY(named.existing(call, directory, path_at, follow, flags));
-  if (wanted.set_permissions && file->type() == fs::FileType::symlink) return Errno::eopnotsupp;  // a link has none
+  const bool link = file->type() == fs::FileType::symlink;
+  if (link && wanted.ok() && wanted.value().set_permissions) return Errno::eopnotsupp;  // it has none
   return apply(*file, wanted);
 }
 
-Result<i64> change_open(Call& call, const AttributeChange& wanted) {
+Result<i64> change_open(Call& call, const Result<AttributeChange>& wanted) {
   Ref<fs::OpenFile> file = TRY(file_at(call, 0));
   if ((file->flags() & fs::o_path) != 0) return Errno::ebadf;
   return apply(file->inode(), wanted);
@@ -117,12 +133,10 @@ Result<i64> sys_utimensat(Call& call) {
     TimeSpec values[2];
   };
   const u32 flags = static_cast<u32>(call.argument[3]);
-  AttributeChange wanted = now();
-  if (call.argument[2] != 0) {
-    const Specs specs = TRY(call.read<Specs>(call.address(2)));
-    if (specs.values[0].nanoseconds == utime_omit && specs.values[1].nanoseconds == utime_omit) return 0;
-    wanted = TRY(from_specs(specs.values));
-  }
+  const VirtualAddress times_at = call.address(2);
+  const Result<AttributeChange> wanted =
+      times_at.value == 0 ? Result<AttributeChange>{now()} : from_specs(TRY(call.read<Specs>(times_at)).values);
+  if (wanted.ok() && !wanted.value().set_accessed && !wanted.value().set_modified) return 0;  // nothing is looked at
   if (call.argument[1] == 0 && call.number(0) != fs::at_fdcwd) {  // futimens
     if (flags != 0) return Errno::einval;
     return change_open(call, wanted);

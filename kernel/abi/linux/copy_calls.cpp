@@ -76,6 +76,7 @@ Result<i64> sys_sendfile(Call& call) {
     }
     step.phase = 1;
   }
+  if (static_cast<i64>(call.argument[3]) < 0) return Errno::einval;
   const u64 size = fs::smaller(call.argument[3], max_transfer);
   const u64 sent = TRY(copy_pieces(call, *in, size, [&](Transfer& to, u64) { return out->write(call.thread, to); }));
   tell_watchers(*in, *out, sent);

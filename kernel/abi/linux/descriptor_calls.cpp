@@ -113,7 +113,10 @@ Result<i64> sys_fcntl(Call& call) {
   }
   FileTable& files = resources_of(call).files();
   Ref<OpenFile> file = TRY(file_at(call, 0));
-  switch (call.number(1)) {
+  const int command = call.number(1);
+  const bool about_descriptor = command <= set_fd || command == dup_fd_cloexec;
+  if ((file->flags() & fs::o_path) != 0 && !about_descriptor && command != get_flags) return Errno::ebadf;
+  switch (command) {
     case dup_fd:
     case dup_fd_cloexec:
       return as_descriptor(files.install(file, call.number(1) == dup_fd_cloexec, limit_of(call), call.number(2)));
@@ -139,7 +142,13 @@ Result<i64> sys_fcntl(Call& call) {
 // ---- ioctl -------------------------------------------------------------------------------------------------------------
 
 Result<i64> sys_ioctl(Call& call) {
-  enum : u32 { not_close_on_exec = 0x5450, close_on_exec = 0x5451, nonblocking = 0x5421, bytes_ready = 0x541b };
+  enum : u32 {
+    not_close_on_exec = 0x5450,
+    close_on_exec = 0x5451,
+    nonblocking = 0x5421,
+    asynchronous = 0x5452,
+    bytes_ready = 0x541b,
+  };
   Ref<OpenFile> file = TRY(file_at(call, 0));
   if ((file->flags() & fs::o_path) != 0) return Errno::ebadf;
   const u32 request = static_cast<u32>(call.argument[1]);
@@ -151,6 +160,10 @@ Result<i64> sys_ioctl(Call& call) {
       const i32 value = TRY(call.read<i32>(call.address(2)));
       file->set_flags(value != 0 ? file->flags() | fs::o_nonblock : file->flags() & ~fs::o_nonblock);
       return 0;
+    }
+    case asynchronous: {  // no signals about files, so that there is nothing to switch off
+      const i32 value = TRY(call.read<i32>(call.address(2)));
+      return value == 0 ? Result<i64>{i64{0}} : Errno::enotty;
     }
     case bytes_ready: {
       const u64 bytes = TRY(file->available());
@@ -166,28 +179,32 @@ Result<i64> sys_ioctl(Call& call) {
 Result<i64> sys_lseek(Call& call) {
   Ref<OpenFile> file = TRY(file_at(call, 0));
   if ((file->flags() & fs::o_path) != 0) return Errno::ebadf;
-  if (call.argument[2] > 4) return Errno::einval;
-  return count_of(file->seek(static_cast<i64>(call.argument[1]), static_cast<fs::Whence>(call.argument[2])));
+  const u32 whence = static_cast<u32>(call.argument[2]);
+  if (whence > 4) return Errno::einval;
+  return count_of(file->seek(static_cast<i64>(call.argument[1]), static_cast<fs::Whence>(whence)));
 }
 
 Result<i64> sys_ftruncate(Call& call) {
   if (static_cast<i64>(call.argument[1]) < 0) return Errno::einval;
-  Ref<OpenFile> file = TRY(file_at(call, 0));
+  Ref<OpenFile> file = TRY(real_file_at(call, 0));
   if (!file->writable()) return Errno::einval;
   TRY(file->resize(call.argument[1]));
   fs::notices::tell(file->inode(), fs::notices::modified);
   return 0;
 }
 
+bool has_contents(fs::FileType type) {
+  return type == fs::FileType::regular || type == fs::FileType::directory || type == fs::FileType::block;
+}
+
 Result<i64> sys_fsync(Call& call) {
-  Ref<OpenFile> file = TRY(file_at(call, 0));
-  const fs::FileType type = file->inode().type();
-  if (type == fs::FileType::fifo || type == fs::FileType::character) return Errno::einval;
+  Ref<OpenFile> file = TRY(real_file_at(call, 0));
+  if (!has_contents(file->inode().type())) return Errno::einval;
   return success(file->sync(call.thread.step.word[0]));
 }
 
 Result<i64> sys_syncfs(Call& call) {
-  Ref<OpenFile> file = TRY(file_at(call, 0));
+  Ref<OpenFile> file = TRY(real_file_at(call, 0));
   return success(fs::write_back::flush_all(call.thread.step.word[0], call.thread, &file->inode().file_system()));
 }
 

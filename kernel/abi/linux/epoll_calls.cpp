@@ -109,6 +109,7 @@ Result<i64> wait(Call& call, Instant deadline, VirtualAddress mask, u64 mask_siz
   constexpr u64 most_events = 0x7fff'ffff / sizeof(Event);
   StepState& step = call.thread.step;
   HeldFile file = TRY(HeldFile::take(call, 0));
+  if ((file->flags() & fs::o_path) != 0) return Errno::ebadf;
   if (step.phase != phase_started) {
     const i32 most = call.number(2);
     if (most <= 0 || static_cast<u64>(most) > most_events) return Errno::einval;

@@ -183,6 +183,8 @@ Result<i64> sys_execve(Call& call) {
 }
 
 Result<i64> sys_execveat(Call& call) {
+  constexpr u32 nofollow = 0x100, empty_path = 0x1000;  // AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH
+  if ((static_cast<u32>(call.argument[4]) & ~(nofollow | empty_path)) != 0) return Errno::einval;
   return execute(call, call.number(0), call.address(1), call.address(2), call.address(3), static_cast<u32>(call.argument[4]));
 }
 

@@ -34,6 +34,13 @@ inline Result<Ref<fs::OpenFile>> file_at(Call& call, unsigned index) {
   return resources_of(call).files().get(call.number(index));
 }
 
+// The same; a descriptor that is a name only (O_PATH) is none.
+inline Result<Ref<fs::OpenFile>> real_file_at(Call& call, unsigned index) {
+  Ref<fs::OpenFile> file = TRY(file_at(call, index));
+  if ((file->flags() & fs::o_path) != 0) return Errno::ebadf;
+  return file;
+}
+
 // A path of the program, copied in; lives for one run of the step.
 class UserPath {
  public:

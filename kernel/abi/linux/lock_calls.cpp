@@ -85,9 +85,10 @@ Result<i64> change(Call& call, OpenFile& file, const LockRequest& request, const
 }
 
 Result<i64> sys_flock(Call& call) {
-  constexpr u32 shared = 1, exclusive = 2, not_waiting = 4, unlock = 8;
+  constexpr u32 shared = 1, exclusive = 2, not_waiting = 4, unlock = 8, mandatory = 32;
   HeldFile file = TRY(HeldFile::take(call, 0));
   return file.answer(call, [&]() -> Result<i64> {
+    if ((call.argument[1] & mandatory) != 0) return 0;  // LOCK_MAND, of which Linux, too, does nothing
     const u32 operation = static_cast<u32>(call.argument[1]) & ~not_waiting;
     if (operation != shared && operation != exclusive && operation != unlock) return Errno::einval;
     if ((file->flags() & fs::o_path) != 0) return Errno::ebadf;

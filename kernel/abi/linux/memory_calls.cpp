@@ -99,6 +99,7 @@ Result<i64> sys_mmap(Call& call) {
   Ref<fs::OpenFile> file;
   if (!anonymous) {
     file = TRY(fs::Resources::of(call.process).files().get(call.number(4)));
+    if ((file->flags() & fs::o_path) != 0) return Errno::ebadf;
     if ((flags & map_hugetlb) != 0) return Errno::einval;  // no file system of huge pages
   }
   vm::MapRequest request;

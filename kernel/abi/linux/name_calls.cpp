@@ -116,13 +116,19 @@ Result<i64> rename(Call& call, int from, VirtualAddress from_at, int to, Virtual
   NamedFile fresh;
   TRY(old.look(call, from, from_at, Follow::never));
   TRY(fresh.look(call, to, to_at, Follow::never));
-  if (old.walk.end != Walk::End::name || fresh.walk.end != Walk::End::name) return Errno::ebusy;
+  if (old.walk.end != Walk::End::name) return Errno::ebusy;
+  if (fresh.walk.end != Walk::End::name) return flags == noreplace ? Errno::eexist : Errno::ebusy;
   if (!old.walk.file) return Errno::enoent;
-  const bool directory_meant = old.walk.must_be_directory || fresh.walk.must_be_directory;
+  const bool exchanged = flags == exchange;
+  if (flags == noreplace && fresh.walk.file) return Errno::eexist;
+  if (exchanged) {
+    if (!fresh.walk.file) return Errno::enoent;
+    if (fresh.walk.must_be_directory && !fresh.walk.file->is_directory()) return Errno::enotdir;
+  }
+  const bool directory_meant = old.walk.must_be_directory || (!exchanged && fresh.walk.must_be_directory);
   if (directory_meant && !old.walk.file->is_directory()) return Errno::enotdir;
   TRY(old.walk.directory->rename(old.walk.name(), *fresh.walk.directory, fresh.walk.name(), flags));
   if (fresh.walk.file.get() == old.walk.file.get()) return 0;  // both names are the file's: nothing has happened
-  const bool exchanged = (flags & exchange) != 0;
   fs::notices::moved(*old.walk.directory, old.walk.name(), *fresh.walk.directory, fresh.walk.name(), *old.walk.file,
                      exchanged ? nullptr : fresh.walk.file.get());
   if (exchanged) {

@@ -25,7 +25,6 @@ Result<Ref<Inode>> find_or_create(Call& call, const Walk& walk, u32 flags, u32 p
     return walk.file;
   }
   if ((flags & fs::o_creat) == 0) return Errno::enoent;
-  if (walk.must_be_directory) return Errno::eisdir;
   permissions &= 07777 & ~resources_of(call).umask.load(Order::relaxed);
   Result<Ref<Inode>> made = walk.directory->create(walk.name(), {.type = fs::FileType::regular, .permissions = permissions});
   if (!made.ok() && made.error() == Errno::eexist && (flags & fs::o_excl) == 0) {
@@ -67,18 +66,23 @@ Result<i64> open_unnamed(Call& call, int directory, VirtualAddress path_at, u32 
 }
 
 Result<i64> open_step(Call& call, int directory, VirtualAddress path_at, u32 flags, u32 permissions, u32 restrictions) {
-  if ((flags & fs::o_accmode) == fs::o_accmode) return Errno::einval;
   if ((flags & fs::o_path) != 0) flags &= fs::o_path | fs::o_cloexec | fs::o_directory | fs::o_nofollow;
   constexpr u32 unnamed = fs::o_tmpfile | fs::o_directory;
   if ((flags & fs::o_tmpfile) != 0) {
     if ((flags & (unnamed | fs::o_creat)) != unnamed || (flags & fs::o_accmode) == fs::o_rdonly) return Errno::einval;
     return open_unnamed(call, directory, path_at, flags & ~unnamed, permissions, restrictions);
   }
+  if ((flags & (fs::o_creat | fs::o_directory)) == (fs::o_creat | fs::o_directory)) return Errno::einval;
   const bool exclusive = (flags & (fs::o_creat | fs::o_excl)) == (fs::o_creat | fs::o_excl);
   const fs::Follow follow = (flags & fs::o_nofollow) != 0 || exclusive ? fs::Follow::no : fs::Follow::yes;
   NamedFile named;
   named.restrictions = restrictions;
-  TRY(named.look(call, directory, path_at, follow));
+  Result<void> found = named.look(call, directory, path_at, follow);
+  if ((flags & fs::o_creat) != 0 && named.path.text().ends_with('/')) {  // a directory is meant, whatever there is
+    if (!found.ok() && found.error() == Errno::enotdir) found = named.look(call, directory, path_at, fs::Follow::never);
+    return found.ok() ? Errno::eisdir : found.error();
+  }
+  TRY(found);
   Ref<Inode> inode = TRY(find_or_create(call, named.walk, flags, permissions));
   if ((flags & fs::o_path) == 0) flags |= fs::o_largefile;
   Ref<OpenFile> file = TRY(open_inode(call, *inode, flags));

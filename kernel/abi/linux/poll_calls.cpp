@@ -297,10 +297,10 @@ Result<i64> sys_pselect6(Call& call) {
   struct Mask {
     u64 address, size;
   };
-  Instant deadline = never;
-  if (call.argument[4] != 0) deadline = deadline_of(TRY(duration_of(TRY(call.read<TimeSpec>(call.address(4))))));
   Mask mask{};
   if (call.argument[5] != 0) mask = TRY(call.read<Mask>(call.address(5)));
+  Instant deadline = never;
+  if (call.argument[4] != 0) deadline = deadline_of(TRY(duration_of(TRY(call.read<TimeSpec>(call.address(4))))));
   return select(call, deadline, {mask.address}, mask.size);
 }
 

@@ -165,6 +165,9 @@ Result<i64> sys_clone3(Call& call) {
   if (size < smallest) return Errno::einval;
   Arguments a{};
   TRY(vm::copy_in(call.space, call.thread.caller, &a, call.address(0), size < sizeof a ? size : sizeof a));
+  for (u64 i = sizeof a; i < size; ++i) {  // what a later Linux may ask for
+    if (TRY(call.read<u8>(call.address(0) + i)) != 0) return Errno::e2big;
+  }
   if (a.set_tid != 0 || a.set_tid_size != 0 || a.cgroup != 0) return Errno::einval;
   if ((a.flags & 0xff) != 0 || a.exit_signal > signal_count) return Errno::einval;
   if ((a.stack == 0) != (a.stack_size == 0)) return Errno::einval;

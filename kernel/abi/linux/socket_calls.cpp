@@ -157,6 +157,7 @@ Result<i64> connect(Call& call, OpenFile& file) {
   UnixSocket& socket = *TRY(socket_behind(file));
   SocketAddress address;
   TRY(address.take(call, call.address(1), call.number(2)));
+  if (call.number(2) < static_cast<int>(sizeof address.family)) return Errno::einval;
   if (address.family == family_unspecified && !socket.connection_based()) {
     socket.disconnect();
     return 0;

@@ -15,13 +15,6 @@ using fs::OpenFile;
 
 constexpr u64 largest_size = ~u64{0} >> 1;
 
-// A descriptor that is a name only (O_PATH) is none for these calls.
-Result<Ref<OpenFile>> real_file_at(Call& call, unsigned index) {
-  Ref<OpenFile> file = TRY(file_at(call, index));
-  if ((file->flags() & fs::o_path) != 0) return Errno::ebadf;
-  return file;
-}
-
 Result<void> check_mode(u32 mode) {
   constexpr u32 punch = fs::allocate_punch_hole, zero = fs::allocate_zero, keep = fs::allocate_keep_size;
   if ((mode & ~fs::all_allocation_modes) != 0) return Errno::eopnotsupp;
@@ -67,6 +60,7 @@ Result<i64> sys_readahead(Call& call) {
   if (!file->readable()) return Errno::ebadf;
   const FileType type = file->inode().type();
   if (type != FileType::regular && type != FileType::block) return Errno::einval;
+  if (static_cast<i64>(call.argument[2]) < 0) return Errno::einval;
   return 0;
 }
 

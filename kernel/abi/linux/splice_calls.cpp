@@ -41,12 +41,6 @@ struct Ends {
   Pipe* to = nullptr;
 };
 
-Result<Ref<OpenFile>> real_file_at(Call& call, unsigned index) {
-  Ref<OpenFile> file = TRY(file_at(call, index));
-  if ((file->flags() & fs::o_path) != 0) return Errno::ebadf;
-  return file;
-}
-
 Result<Ends> ends_of(Call& call, unsigned in, unsigned out) {
   Ends ends;
   ends.in = TRY(real_file_at(call, in));

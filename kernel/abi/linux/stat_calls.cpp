@@ -59,9 +59,9 @@ Result<i64> sys_fstat(Call& call) {
 }
 
 Result<i64> sys_newfstatat(Call& call) {
-  constexpr u32 no_automount = 0x800;
+  constexpr u32 no_automount = 0x800, sync_flags = 0x6000;
   const u32 flags = static_cast<u32>(call.argument[3]);
-  if ((flags & ~(fs::at_symlink_nofollow | fs::at_empty_path | no_automount)) != 0) return Errno::einval;
+  if ((flags & ~(fs::at_symlink_nofollow | fs::at_empty_path | no_automount | sync_flags)) != 0) return Errno::einval;
   return stat_path(call, call.number(0), 1, 2, follow_unless(flags, fs::at_symlink_nofollow), flags);
 }
 

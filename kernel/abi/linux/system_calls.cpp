@@ -66,7 +66,9 @@ Result<i64> sys_sysinfo(Call& call) {
 
 Result<i64> sys_getrandom(Call& call) {
   constexpr u32 known_flags = 7;
-  if ((call.argument[2] & ~u64{known_flags}) != 0) return Errno::einval;
+  constexpr u32 random = 2, insecure = 4;
+  const u32 flags = static_cast<u32>(call.argument[2]);
+  if ((flags & ~known_flags) != 0 || (flags & (random | insecure)) == (random | insecure)) return Errno::einval;
   u64 size = call.argument[1];
   constexpr u64 most = 65536;
   if (size > most) size = most;
@@ -86,7 +88,7 @@ Result<i64> sys_getrandom(Call& call) {
 }
 
 Result<i64> sys_arch_prctl(Call& call) {
-  enum : u64 { set_gs = 0x1001, set_fs = 0x1002, get_fs = 0x1003, get_gs = 0x1004 };
+  enum : u64 { set_gs = 0x1001, set_fs = 0x1002, get_fs = 0x1003, get_gs = 0x1004, get_cpuid = 0x1011, set_cpuid = 0x1012 };
   Thread& thread = call.thread;
   const u64 value = call.argument[1];
   switch (call.argument[0]) {
@@ -102,6 +104,8 @@ Result<i64> sys_arch_prctl(Call& call) {
       return 0;
     case get_fs: TRY(call.write(call.address(1), thread.tls)); return 0;
     case get_gs: TRY(call.write(call.address(1), thread.second_base)); return 0;
+    case get_cpuid: return 1;               // the instruction may be used
+    case set_cpuid: return Errno::enodev;  // and cannot be made to fault
     default: return Errno::einval;
   }
 }
@@ -134,20 +138,24 @@ Result<i64> sys_prctl(Call& call) {
     case set_dumpable: return call.argument[1] <= 1 ? Result<i64>{0} : Result<i64>{Errno::einval};
     case get_timer_slack: return 50'000;
     case set_timer_slack: return 0;
-    case get_no_new_privileges: return 0;
+    case get_no_new_privileges:
+      for (unsigned i = 1; i <= 4; ++i) {
+        if (call.argument[i] != 0) return Errno::einval;
+      }
+      return 0;
     default: return Errno::einval;
   }
 }
 
 Result<i64> sys_syslog(Call& call) {
-  enum : i32 { read_all = 3, read_and_clear = 4, size_unread = 9, size_buffer = 10 };
+  enum : i32 { read_all = 3, read_and_clear = 4, console_level = 8, size_unread = 9, size_buffer = 10 };
   constexpr u64 ring = 65536;
   switch (call.number(0)) {
     case size_unread: return 0;
     case size_buffer: return ring;
     case read_all:
     case read_and_clear: {
-      if (call.number(2) < 0) return Errno::einval;
+      if (call.number(2) < 0 || call.argument[1] == 0) return Errno::einval;
       const u64 room = call.argument[2] < ring ? call.argument[2] : ring;
       TRY(vm::prepare(call.space, call.thread.caller, call.address(1), room, vm::Access::write));
       auto* text = static_cast<char*>(memory::allocate(ring));
@@ -159,7 +167,8 @@ Result<i64> sys_syslog(Call& call) {
       TRY(out);
       return static_cast<i64>(shown);
     }
-    default: return 0;
+    case console_level: return call.number(2) >= 1 && call.number(2) <= 8 ? Result<i64>{0} : Result<i64>{Errno::einval};
+    default: return call.number(0) >= 0 && call.number(0) < console_level ? Result<i64>{0} : Result<i64>{Errno::einval};
   }
 }
 

@@ -24,13 +24,36 @@ Result<HeldFile> open_for(Call& call, Direction direction) {
   return Result<HeldFile>{std::move(file)};
 }
 
+// pread and its relatives: a file without a position says so before anything else.
+Result<HeldFile> open_for_place(Call& call, bool& has_position) {
+  HeldFile file = TRY(HeldFile::take(call, 0));
+  if ((file->flags() & fs::o_path) != 0) return Errno::ebadf;
+  const fs::FileType type = file->inode().type();
+  const bool may_have = type == fs::FileType::regular || type == fs::FileType::directory || type == fs::FileType::block ||
+                        type == fs::FileType::character;
+  const Result<u64> position = file->seek(0, fs::Whence::current);
+  has_position = may_have && (position.ok() || position.error() != Errno::espipe);
+  return Result<HeldFile>{std::move(file)};
+}
+
+bool allows(OpenFile& file, Direction direction) {
+  return direction == Direction::in ? file.readable() : file.writable();
+}
+
+// What Linux checks about a buffer before anything is moved, however long the part is that will be used.
+Result<void> check_buffer(VirtualAddress base, u64 size) {
+  if (base.value > vm::user_end || size > vm::user_end - base.value) return Errno::efault;
+  return {};
+}
+
 Transfer plain(Call& call) {
   return Transfer{call.space, call.thread.caller, call.address(1), fs::smaller(call.argument[2], max_transfer),
                   call.thread.step.word[progress]};
 }
 
 Result<Transfer> vector(Call& call) {
-  return Transfer::vector(call.space, call.thread.caller, call.address(1), call.argument[2], call.thread.step.word[progress]);
+  return Transfer::vector(call.space, call.thread.caller, call.address(1), static_cast<u32>(call.argument[2]),
+                          call.thread.step.word[progress]);
 }
 
 // How many bytes were moved; those who watch the file are told.
@@ -49,6 +72,7 @@ Result<i64> move(Call& call, OpenFile& file, Transfer& transfer, Direction direc
 Result<i64> move_at(Call& call, OpenFile& file, Transfer& transfer, Direction direction, i64 offset) {
   if (offset < 0) return Errno::einval;
   const u64 place = static_cast<u64>(offset);
+  if (transfer.size() > static_cast<u64>(INT64_MAX) - place) return Errno::einval;
   return told(
       file, direction,
       direction == Direction::in ? file.read_at(call.thread, place, transfer) : file.write_at(call.thread, place, transfer));
@@ -57,6 +81,7 @@ Result<i64> move_at(Call& call, OpenFile& file, Transfer& transfer, Direction di
 template <Direction D>
 Result<i64> sys_plain(Call& call) {
   HeldFile file = TRY(open_for(call, D));
+  TRY(check_buffer(call.address(1), call.argument[2]));
   Transfer transfer = plain(call);
   return file.answer(call, move(call, *file, transfer, D));
 }
@@ -65,25 +90,36 @@ template <Direction D>
 Result<i64> sys_plain_at(Call& call) {
   const i64 offset = static_cast<i64>(call.argument[3]);
   if (offset < 0) return Errno::einval;
-  HeldFile file = TRY(open_for(call, D));
+  bool has_position = false;
+  HeldFile file = TRY(open_for_place(call, has_position));
+  if (!has_position) return Errno::espipe;
+  if (!allows(*file, D)) return Errno::ebadf;
+  TRY(check_buffer(call.address(1), call.argument[2]));
   Transfer transfer = plain(call);
   return file.answer(call, move_at(call, *file, transfer, D, offset));
 }
 
 template <Direction D>
 Result<i64> sys_vector(Call& call) {
-  HeldFile file = TRY(open_for(call, D));
+  HeldFile file = TRY(HeldFile::take(call, 0));
+  if ((file->flags() & fs::o_path) != 0) return Errno::ebadf;
   Result<Transfer> transfer = vector(call);
   if (!transfer.ok()) return file.answer(call, transfer.error());
+  if (!allows(*file, D)) return Errno::ebadf;
   return file.answer(call, move(call, *file, transfer.value(), D));
 }
 
 template <Direction D>
 Result<i64> sys_vector_at(Call& call) {
-  HeldFile file = TRY(open_for(call, D));
+  const i64 offset = static_cast<i64>(call.argument[3]);
+  if (offset < 0) return Errno::einval;
+  bool has_position = false;
+  HeldFile file = TRY(open_for_place(call, has_position));
+  if (!has_position) return Errno::espipe;
   Result<Transfer> transfer = vector(call);
   if (!transfer.ok()) return file.answer(call, transfer.error());
-  return file.answer(call, move_at(call, *file, transfer.value(), D, static_cast<i64>(call.argument[3])));
+  if (!allows(*file, D)) return Errno::ebadf;
+  return file.answer(call, move_at(call, *file, transfer.value(), D, offset));
 }
 
 // preadv2, pwritev2: offset -1 means the file's position; flags that only hint are accepted. Nothing is read or written
@@ -150,8 +186,11 @@ Result<i64> list_into(Call& call, OpenFile& file, std::span<u8> buffer) {
 
 Result<i64> sys_getdents64(Call& call) {
   constexpr u64 most = 16 << 10;
-  HeldFile file = TRY(open_for(call, Direction::in));
-  const u64 size = fs::smaller(static_cast<u32>(call.argument[2]), most);
+  HeldFile file = TRY(HeldFile::take(call, 0));
+  if ((file->flags() & fs::o_path) != 0) return Errno::ebadf;
+  if (!file->inode().is_directory()) return Errno::enotdir;
+  const i32 wanted = call.number(2);
+  const u64 size = wanted < 0 ? 0 : fs::smaller(static_cast<u64>(wanted), most);
   auto* buffer = static_cast<u8*>(memory::allocate(size + 1));
   if (buffer == nullptr) return Errno::enomem;
   Result<i64> outcome = list_into(call, *file, {buffer, size});

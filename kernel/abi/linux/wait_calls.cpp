@@ -105,6 +105,11 @@ Selector selector_of(const Call& call, i32 id, u32 options) {
   return selector;
 }
 
+struct Place {
+  VirtualAddress at;
+  u64 size;
+};
+
 Result<void> prepare(Call& call, VirtualAddress at, u64 size) {
   if (at.value == 0) return {};
   return vm::prepare(call.space, call.thread.caller, at, size, vm::Access::write);
@@ -122,15 +127,25 @@ Result<i64> outcome(Call& call, Found& found, const Result<void>& told, i64 valu
   return told.error();
 }
 
+// What the program gave for the answer cannot be written to: that is told when there is one, which another call will get.
+Result<i64> answer_in_vain(Call& call, Selector selector, Errno error) {
+  if (error != Errno::efault) return error;
+  selector.options |= no_wait;
+  const Found found = TRY(find(call, selector));
+  return found.what == What::nothing ? Result<i64>{i64{0}} : Errno::efault;
+}
+
 Result<i64> sys_wait4(Call& call) {
   const u32 options = static_cast<u32>(call.argument[2]);
   if ((options & ~(no_hang | untraced | continued_too | thread_options)) != 0) return Errno::einval;
   if (call.number(0) == INT32_MIN) return Errno::esrch;
   const VirtualAddress status_at = call.address(1);
   const VirtualAddress usage_at = call.address(3);
-  TRY(prepare(call, status_at, sizeof(i32)));
-  TRY(prepare(call, usage_at, sizeof(ResourceUsage)));
-  Found found = TRY(find(call, selector_of(call, call.number(0), options)));
+  const Selector selector = selector_of(call, call.number(0), options);
+  for (const auto& [at, size] : {Place{status_at, sizeof(i32)}, Place{usage_at, sizeof(ResourceUsage)}}) {
+    if (const Result<void> ready = prepare(call, at, size); !ready.ok()) return answer_in_vain(call, selector, ready.error());
+  }
+  Found found = TRY(find(call, selector));
   if (found.what == What::nothing) return 0;
   Result<void> told;
   if (status_at.value != 0) told = call.write(status_at, found.status);
@@ -161,7 +176,7 @@ UserSignalInfo information_of(const Found& found) {
   return for_user(info);
 }
 
-Result<i64> sys_waitid(Call& call) {
+Result<i64> wait_id(Call& call) {
   enum : i32 { any = 0, process = 1, group = 2 };
   const u32 options = static_cast<u32>(call.argument[3]);
   if ((options & ~(no_hang | no_wait | exited | untraced | continued_too | thread_options)) != 0) return Errno::einval;
@@ -181,15 +196,26 @@ Result<i64> sys_waitid(Call& call) {
   }
   const VirtualAddress at = call.address(2);
   const VirtualAddress usage_at = call.address(4);
-  TRY(prepare(call, at, sizeof(UserSignalInfo)));
-  TRY(prepare(call, usage_at, sizeof(ResourceUsage)));
   Selector selector = selector_of(call, id, options);
   selector.ends = (options & exited) != 0;
+  for (const auto& [place, size] : {Place{at, sizeof(UserSignalInfo)}, Place{usage_at, sizeof(ResourceUsage)}}) {
+    if (const Result<void> ready = prepare(call, place, size); !ready.ok())
+      return answer_in_vain(call, selector, ready.error());
+  }
   Found found = TRY(find(call, selector));
   Result<void> told;
   if (at.value != 0) told = call.write(at, information_of(found));
   if (told) told = tell_usage(call, usage_at, found);
   return outcome(call, found, told, 0);
+}
+
+// As on Linux the information is written whatever comes out, so that a wrong pointer is told before anything else.
+Result<i64> sys_waitid(Call& call) {
+  Result<i64> result = wait_id(call);
+  if (!result.ok() && (result.error() == Errno::einval || result.error() == Errno::echild) && call.argument[2] != 0) {
+    TRY(call.write(call.address(2), for_user(SignalInfo{})));
+  }
+  return result;
 }
 
 constexpr Entry entries[] = {{61, "wait4", sys_wait4}, {247, "waitid", sys_waitid}};

@@ -118,7 +118,14 @@ Result<void> boot_id(TextBuffer& to, const Subject&) {
 constexpr Node random_nodes[] = {{.name = "boot_id", .text = boot_id}, {.name = "uuid", .text = fresh_uuid}};
 constexpr GeneratedDirectory random_directory{.nodes = random_nodes};
 
+// What has gone wrong in the kernel since its start, as bits. A fault of this kernel ends the machine, so there are none.
+Result<void> tainted(TextBuffer& to, const Subject&) {
+  to.append("0\n");
+  return {};
+}
+
 constexpr Node kernel_nodes[] = {
+    {.name = "tainted", .text = tainted},
     {.name = "pid_max", .text = pid_max},
     {.name = "threads-max", .text = threads_max},
     {.name = "osrelease", .text = os_release},
