@@ -70,8 +70,30 @@ TRIALS = (
     Trial("hackbench -p", "processes, and threads, that talk through pipes", "hackbench -p -g 2 -l 20 | grep -c Time; "
           "hackbench -p -T -g 2 -l 20 | grep -c Time", r"1\n1\n"),
     Trial("hackbench", "the same through socket pairs", "hackbench -g 2 -l 20 | grep -c Time", r"1\n"),
-    Trial("cyclictest", "latency of timers, real-time threads", "cyclictest -t2 -p 80 -l 50 -q | grep -c Avg", r"2\n",
-          "real-time scheduling classes"),
+    Trial("cyclictest", "latency of timers, 4 real-time threads, all memory locked",
+          "cyclictest -m -p 80 -t 4 -i 1000 -l 1000 -q | grep -c 'P:80.*Avg'", r"4\n"),
+    Trial("cyclictest -S", "one thread for each core, histograms of latencies",
+          "cyclictest -S -m -p 80 -i 1000 -l 200 -q -h 1000 | grep -c 'Max Latencies'", r"1\n"),
+    Trial("pi_stress", "chains of priority inheritance between threads", "timeout 100 pi_stress --duration=2 --groups=1 -q | "
+          "grep -c 'Total inversion'", r"1\n"),
+    Trial("pip_stress", "a priority inversion between processes, if one comes about", "timeout 60 pip_stress 2>&1 | "
+          "grep -cE 'Successfully used|No inversion'", r"1\n"),
+    Trial("ptsematest", "latency of mutexes", "timeout 60 ptsematest -p 99 -i 100 -l 50 -q | grep -c 'Min.*Avg'", r"1\n"),
+    Trial("sigwaittest", "latency of sigwait", "timeout 60 sigwaittest -t -a -p 99 -i 100 -l 50 -q | grep -c 'Min.*Avg'", r"4\n"),
+    Trial("signaltest", "a ring of signals between threads", "timeout 60 signaltest -l 100 -p 80 -t 2 -q | grep -c Avg", r"2\n"),
+    Trial("svsematest", "latency of System V's semaphores", "timeout 60 env _=/usr/bin/svsematest svsematest -t -a -p 99 -i 100 -l 50 -q | "
+          "grep -c 'Min.*Avg'", r"4\n"),
+    Trial("pmqtest", "latency of POSIX message queues", "timeout 60 pmqtest -t -a -p 99 -i 100 -l 50 -q | "
+          "grep -c 'Min.*Avg'", r"4\n"),
+    Trial("rt-migrate-test", "the highest real-time threads run, on whichever cores", "timeout 100 rt-migrate-test -l 5 -c -m 500000 2> /dev/null | "
+          "grep -c Passed", r"1\n"),
+    Trial("oslat", "how long a busy thread is held up", "timeout 60 oslat -D 2 -q | grep -c 'Maximum: .*[0-9]'", r"1\n",
+          "policies of memory, which libnuma asks for"),
+    Trial("queuelat", "a queue that is to be served in time", "timeout 60 queuelat -m 100000000 -c 100 -p 0.001 -f 1000 -t 1 -q 1000000 | "
+          "grep -c 'Avg loop'", r"1\n"),
+    Trial("cyclicdeadline", "latency under SCHED_DEADLINE", "timeout 30 cyclicdeadline -D 1 -q | grep -c Avg", r"[1-9]\n",
+          "SCHED_DEADLINE"),
+    Trial("deadline_test", "SCHED_DEADLINE", "timeout 30 deadline_test -i 1 -t 1 | grep -c 'missed'", r"[1-9]\n", "SCHED_DEADLINE"),
     Trial("stress-ng", "processors, switches, futexes, threads, semaphores",
           "stress-ng --cpu 2 --switch 2 --futex 2 --pthread 2 --sem 2 -t 3 2>&1 | grep -c 'successful run'", r"1\n"),
     Trial("redis", "the server on a UNIX socket, its client and its benchmark", "timeout 180 sh /host/redis.sh",
