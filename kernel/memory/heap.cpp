@@ -18,8 +18,9 @@
 namespace corral::memory {
 namespace {
 
-// Sizes that cut a page with little rest; multiples of a cache line from 64 on.
-constexpr u32 sizes[] = {16, 32, 48, 64, 128, 192, 256, 320, 384, 512, 640, 768, 1024, 1344, 2048};
+// Sizes that cut a page with little rest; multiples of a cache line from 64 on. A whole page is one as well: threads are more than
+// half of one, and the magazines of cores make them without the lock of the pages.
+constexpr u32 sizes[] = {16, 32, 48, 64, 128, 192, 256, 320, 384, 512, 640, 768, 1024, 1344, 2048, 4096};
 constexpr u32 class_count = sizeof sizes / sizeof sizes[0];
 constexpr u32 largest = sizes[class_count - 1];
 

@@ -38,7 +38,7 @@ class SlabCache {
  public:
   static constexpr u32 spare = 1;
 
-  // size: a multiple of 16, 16 … 2048. `index` (not 0) is written into the frames of its slabs.
+  // size: a multiple of 16, 16 … 4096. `index` (not 0) is written into the frames of its slabs.
   constexpr SlabCache(u32 size, u16 index) : size_{size}, index_{index} {}
 
   [[nodiscard]] u32 object_size() const { return size_; }

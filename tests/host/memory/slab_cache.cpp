@@ -96,7 +96,7 @@ TEST_P(SlabProperty, HandsOutEveryObjectOnce) {
   EXPECT_LE(pages.count(), SlabCache::spare);
 }
 
-INSTANTIATE_TEST_SUITE_P(Sizes, SlabProperty, testing::Values(16u, 32u, 48u, 64u, 192u, 640u, 1344u, 2048u));
+INSTANTIATE_TEST_SUITE_P(Sizes, SlabProperty, testing::Values(16u, 32u, 48u, 64u, 192u, 640u, 1344u, 2048u, 4096u));
 
 TEST(SlabCache, AnswersNullWhenPagesRunOut) {
   TestPages pages;
