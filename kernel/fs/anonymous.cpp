@@ -16,7 +16,7 @@ constinit RamFileSystem* files = nullptr;  // lives for ever
 constinit Atomic<u64> next_number{1};
 
 constexpr const char* labels[] = {"anon_inode:[eventfd]", "anon_inode:[eventpoll]", "anon_inode:[timerfd]",
-                                  "anon_inode:inotify"};
+                                  "anon_inode:inotify",   "anon_inode:[pidfd]",     "anon_inode:[signalfd]"};
 constinit Inode* inodes[std::size(labels)] = {};  // live for ever
 
 class AnonymousInode final : public Inode {

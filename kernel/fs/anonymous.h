@@ -15,7 +15,7 @@ Result<void> initialise_anonymous_files();
 Result<Ref<Inode>> make_memory_file(std::string_view name, bool sealable);
 
 // The inode of all files of one kind that have nothing of their own but what the open file does. It cannot be opened again.
-enum class AnonymousKind : u8 { event_counter, event_poll, timer, file_watches };
+enum class AnonymousKind : u8 { event_counter, event_poll, timer, file_watches, process, signals };
 [[nodiscard]] Ref<Inode> anonymous_inode(AnonymousKind kind);
 [[nodiscard]] bool is_anonymous(const Inode& inode, AnonymousKind kind);
 

@@ -2,6 +2,7 @@
 #include "fs/positioned_file.h"
 
 #include "fs/transfer.h"
+#include "task/process.h"
 
 namespace corral::fs {
 
@@ -34,7 +35,41 @@ Result<u64> in_pieces(Thread& thread, Transfer& transfer, vm::Access access, Mov
   return transfer.done();
 }
 
+// RLIMIT_FSIZE for a write. The signal is sent when no lock is held any more.
+class SizeLimit {
+ public:
+  SizeLimit(Thread& thread, const Inode& file)
+      : thread_{thread}, limit_{file.type() == FileType::regular ? thread.process().limits.file_size : no_limit} {}
+  [[nodiscard]] bool exists() const { return limit_ != no_limit; }
+  // How many of `size` bytes may be written at `offset`; efbig: none.
+  Result<u64> allowed(u64 offset, u64 size) {
+    reached_ = offset >= limit_ && size > 0;
+    if (reached_) return Errno::efbig;
+    return smaller(size, limit_ - offset);
+  }
+  // The result of the whole write: tells the thread if the limit left nothing of it.
+  Result<u64> told(Result<u64> result) {
+    if (!result && result.error() == Errno::efbig && reached_) signal();
+    return result;
+  }
+  void signal() {
+    (void)signals::send(thread_, {.number = sigxfsz, .code = code_user, .sender = thread_.process().id().value});
+  }
+
+ private:
+  Thread& thread_;
+  const u64 limit_;
+  bool reached_ = false;
+};
+
 }  // namespace
+
+Result<void> check_new_size(Thread& thread, Inode& file, u64 size) {
+  SizeLimit limit{thread, file};
+  if (!limit.exists() || size <= file.attributes().size || size <= thread.process().limits.file_size) return {};
+  limit.signal();
+  return Errno::efbig;
+}
 
 Result<u64> seek_target(i64 offset, Whence whence, u64 position, u64 size) {
   u64 base = 0;
@@ -64,13 +99,16 @@ Result<u64> PositionedFile::read(Thread& thread, Transfer& transfer) {
 }
 
 Result<u64> PositionedFile::write(Thread& thread, Transfer& transfer) {
-  return in_pieces(thread, transfer, vm::Access::read, [&](u64 ready) -> Result<u64> {
+  SizeLimit limit{thread, inode()};
+  return limit.told(in_pieces(thread, transfer, vm::Access::read, [&](u64 ready) -> Result<u64> {
     LockGuard guard{position_lock_};
-    if ((flags() & o_append) != 0) return inode().append(transfer, 0, ready, position_);
+    const bool appends = (flags() & o_append) != 0;
+    if (limit.exists()) ready = TRY(limit.allowed(appends ? inode().attributes().size : position_, ready));
+    if (appends) return inode().append(transfer, 0, ready, position_);
     const u64 moved = TRY(inode().write(position_, transfer, 0, ready));
     position_ += moved;
     return moved;
-  });
+  }));
 }
 
 Result<u64> PositionedFile::read_at(Thread& thread, u64 offset, Transfer& transfer) {
@@ -79,12 +117,16 @@ Result<u64> PositionedFile::read_at(Thread& thread, u64 offset, Transfer& transf
 }
 
 Result<u64> PositionedFile::write_at(Thread& thread, u64 offset, Transfer& transfer) {
-  return in_pieces(thread, transfer, vm::Access::read, [&](u64 ready) -> Result<u64> {
+  SizeLimit limit{thread, inode()};
+  return limit.told(in_pieces(thread, transfer, vm::Access::read, [&](u64 ready) -> Result<u64> {
     u64 end = 0;
     // Linux appends in pwrite too when the file was opened with O_APPEND.
-    if ((flags() & o_append) != 0) return inode().append(transfer, 0, ready, end);
-    return inode().write(offset + transfer.done(), transfer, 0, ready);
-  });
+    const bool appends = (flags() & o_append) != 0;
+    const u64 from = offset + transfer.done();
+    if (limit.exists()) ready = TRY(limit.allowed(appends ? inode().attributes().size : from, ready));
+    if (appends) return inode().append(transfer, 0, ready, end);
+    return inode().write(from, transfer, 0, ready);
+  }));
 }
 
 Result<u64> PositionedFile::append(Thread& thread, Transfer& transfer, bool moves) {

@@ -7,6 +7,10 @@
 
 namespace corral::fs {
 
+// For a regular file that is to get this size. efbig: RLIMIT_FSIZE, and SIGXFSZ has been sent; shrinking is always allowed. Any
+// step; no lock is held.
+Result<void> check_new_size(Thread& thread, Inode& file, u64 size);
+
 class PositionedFile final : public OpenFile {
  public:
   using OpenFile::OpenFile;

@@ -23,6 +23,8 @@ struct SchedulingEntity {
   i32 nice = 0;                      // -20 … 19
   u32 weight = 1024;                 // from nice and policy; once enqueued, changed by the engine's change() only
   Duration run_time{};               // total time on a core
+  // Until when run_time counts, while it runs; zero: it does not run; never: both are being changed. Other cores read it.
+  Instant charged{};
   Instant last_ran{};                // when it last left a core
   CoreId last_core{};                // where
   SchedulingPolicy policy = SchedulingPolicy::other;

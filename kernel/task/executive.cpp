@@ -8,7 +8,9 @@
 
 #include "arch/tls.h"
 #include "arch/traps.h"
+#include "device/clock.h"
 #include "device/interrupts.h"
+#include "lib/container.h"
 #include "memory/canary.h"
 #include "sched/engine/manager.h"
 #include "sync/interleave.h"
@@ -141,6 +143,10 @@ bool Executive::finish_step() {
     if (!thread.entity.allowed.contains(core_.id()) || core_.scheduler->reschedule_wanted() || yield_wanted_) {
       preempt_current();
       return false;
+    }
+    if (thread.process().cpu_timers.armed() && !cpu_time_look_.pending()) {
+      core_.timers().add(cpu_time_look_, clock::now() + CpuTimers::look_interval);
+      core_.rearm_timer();
     }
     return true;
   }
@@ -361,6 +367,13 @@ void Executive::on_arrival(Core& core, const Message& message) {
 }
 
 // ---- times -----------------------------------------------------------------------------------------------------------
+
+void Executive::on_cpu_time_look(TimerEvent& event) {
+  Executive& executive = container_of(event, &Executive::cpu_time_look_);
+  if (executive.current_ == nullptr) return;
+  executive.current_->process().cpu_timers.look();
+  executive.core_.attention = true;  // so the event is set again on the way to user mode
+}
 
 void Executive::charge_user() {
   const u64 now = arch::cycle_counter();

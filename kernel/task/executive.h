@@ -76,6 +76,7 @@ class Executive {
   void charge_user();
   void charge_system();
   static void on_thread_message(Core& core, const Message& message);
+  static void on_cpu_time_look(TimerEvent& event);
   static void on_arrival(Core& core, const Message& message);
 
   Core& core_;
@@ -85,6 +86,7 @@ class Executive {
   u64 loaded_second_base_ = 0;              // GS base that the processor has for user mode
   Thread::LookList to_look_at_;             // threads of this core with requests made on this core
   bool yield_wanted_ = false;
+  TimerEvent cpu_time_look_{on_cpu_time_look};  // pending while a thread runs whose process's time is watched
 };
 
 // The step that runs system calls: set once at start-up by abi/.

@@ -31,7 +31,14 @@ void tell(Process& parent, const Process& child, int signal) {
   const i32 status = child.exit_status;
   const i32 code = child_code(status);
   const i32 value = code == child_exited ? (status >> 8) & 0xff : status & 0x7f;
-  (void)signals::send(parent, {signal, code, child.id().value, 0, static_cast<u64>(value)});
+  constexpr i64 tick_ns = 10'000'000;
+  const u64 times[] = {static_cast<u64>(child.user_ns.load(Order::relaxed) / tick_ns),
+                       static_cast<u64>(child.system_ns.load(Order::relaxed) / tick_ns)};
+  (void)signals::send(parent, {.number = signal,
+                               .code = code,
+                               .sender = child.id().value,
+                               .value = static_cast<u64>(value),
+                               .more = {times[0], times[1]}});
 }
 
 // These act on the receiver at once, which needs the table's lock: they are sent without it.
@@ -39,14 +46,36 @@ bool needs_table(int signal) {
   return signal == sigkill || signal == sigcont;
 }
 
+// Who gets the children of a process that ends: the nearest ancestor that asked for them, else the first process. The table's lock
+// is held.
+Process* heir_of(const Process& process, Process& first) {
+  for (Process* p = process.parent; p != nullptr; p = p->parent) {
+    if (p->manners.adopts_orphans.load(Order::relaxed) && p->state == ProcessState::alive && !p->ending()) return p;
+  }
+  return &first;
+}
+
+// PR_SET_PDEATHSIG: without locks, as the signal may be one that acts at once.
+void tell_bereaved() {
+  processes::for_each([](Process& process) {
+    if (process.manners.parent_gone.exchange(false, Order::relaxed)) {
+      (void)signals::send(process, {.number = process.manners.death_signal.load(Order::relaxed), .code = code_user});
+    }
+    return true;
+  });
+}
+
 // The last thread is going: children to the first process, a zombie for the parent to find, and word to it.
 void end_process(Process& process) {
   if (process_end != nullptr) process_end(process);
   if (process.resources) process.resources->release_all();
+  process.timers.release(true);
+  process.note_peak();
   process.set_space({});
   if (session_end != nullptr && process.session.load(Order::relaxed) == process.id().value) session_end(process);
   process.forget_stop();
   bool orphans;
+  bool bereaved = false;
   Ref<Process> told_later;
   i32 signal = 0;
   {
@@ -58,11 +87,15 @@ void end_process(Process& process) {
       arch::halt_forever();
     }
     orphans = process_groups::mark_orphaned_by(process);
-    Process* heir = table.first;
+    Process* heir = heir_of(process, *table.first);
     while (Process* child = process.children.pop_front()) {
       child->parent = heir;
       child->exit_signal = sigchld;  // whatever its parent wished for: nobody slays the first process by it
       heir->children.push_back(*child);
+      if (child->manners.death_signal.load(Order::relaxed) != 0) {
+        child->manners.parent_gone.store(true, Order::relaxed);
+        bereaved = true;
+      }
       if (child->state == ProcessState::zombie) heir->child_changed.wake_all();
     }
     process.state = ProcessState::zombie;
@@ -82,7 +115,9 @@ void end_process(Process& process) {
       if (!wishes.zombie) reap(process);
     }
   }
+  process.tell_ended();
   if (told_later) tell(*told_later, process, signal);
+  if (bereaved) tell_bereaved();
   if (orphans) process_groups::hang_up_marked();
 }
 
@@ -142,15 +177,22 @@ Errno end_thread_step(Thread& thread) {
   return Errno{};
 }
 
-void Process::thread_ends(Thread& thread) {
-  this_core().scheduler->update_running();
+void Process::count_ended(Thread& thread) {
   user_ns.fetch_add(thread.user_ns(), Order::relaxed);
   system_ns.fetch_add(thread.system_ns(), Order::relaxed);
+  counts.faults.fetch_add(thread.faults.load(Order::relaxed), Order::relaxed);
+  counts.voluntary.fetch_add(thread.voluntary_switches.load(Order::relaxed), Order::relaxed);
+  counts.involuntary.fetch_add(thread.involuntary_switches.load(Order::relaxed), Order::relaxed);
   thread.times_counted.store(true, Order::release);
+}
+
+void Process::thread_ends(Thread& thread) {
+  this_core().scheduler->update_running();
   bool last;
   bool others_stopped;
   {
     LockGuard guard{lock_};
+    count_ended(thread);
     last = --running_threads_ == 0;
     if (last) ending_.store(true, Order::release);  // nobody may add a thread any more
     others_stopped = all_stopped();

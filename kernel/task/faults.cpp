@@ -40,7 +40,10 @@ Errno resolve_page_fault(Thread& thread) {
     return Errno{};
   }
   const Result<void> result = thread.space->handle_fault(thread.caller, fault.address, access);
-  if (result) return Errno{};
+  if (result) {
+    thread.faults.store(thread.faults.load(Order::relaxed) + 1, Order::relaxed);
+    return Errno{};
+  }
   switch (result.error()) {
     case Errno::blocked: return Errno::blocked;
     case Errno::eio: signals::force(thread, {sigbus, code_bus_address, 0, 0, fault.address.value}); break;

@@ -130,6 +130,31 @@ void Process::inherit_actions(Process& from, bool only_ignored) {
   }
 }
 
+bool Process::add_listener(ProcessListener& listener) {
+  LockGuard guard{lock_};
+  if (ended_) return false;
+  listeners_.push_back(listener);
+  return true;
+}
+
+void Process::remove_listener(ProcessListener& listener) {
+  LockGuard guard{lock_};
+  if (listener.listener_link.linked()) listeners_.remove(listener);
+}
+
+void Process::tell_ended() {
+  LockGuard guard{lock_};
+  ended_ = true;
+  while (ProcessListener* listener = listeners_.pop_front()) listener->process_ended();
+}
+
+void Process::note_peak() {
+  const Ref<vm::AddressSpace> here = space();
+  if (!here) return;
+  const u64 peak = here->usage().peak_pages;
+  if (peak > counts.peak_pages.load(Order::relaxed)) counts.peak_pages.store(peak, Order::relaxed);
+}
+
 void Process::give_back_space() {
   if (!borrows_space.load(Order::relaxed)) return;
   LockGuard guard{process_table().lock};

@@ -6,7 +6,11 @@
 #include "lib/ref.h"
 #include "lib/result.h"
 #include "sync/waiter.h"
-#include "task/alarm.h"
+#include "task/cpu_timers.h"
+#include "task/process_listener.h"
+#include "task/process_manners.h"
+#include "task/process_timers.h"
+#include "task/resource_limits.h"
 #include "task/signals.h"
 #include "task/thread.h"
 #include "vm/address_space.h"
@@ -62,6 +66,8 @@ class Process final : public RefCounted<Process> {
   void inherit_actions(Process& from, bool only_ignored) EXCLUDES(lock_);
   // A process that has been created but whose first thread could not be made: undoes create().
   void abandon();
+  // The peak of memory in use so far counts for getrusage, also when the address space goes.
+  void note_peak();
   // A vfork child no longer uses its parent's memory (it executed a program or ended): the parent goes on.
   void give_back_space();
   // exec: asks all other threads to end. ok: `thread` is alone; blocked: run the step again; eagain: someone else ends the
@@ -106,47 +112,43 @@ class Process final : public RefCounted<Process> {
   char executable[256] = {};        // path, for /proc/[pid]/exe
   Atomic<bool> borrows_space{false};  // a vfork child that has neither executed a program nor ended: its parent waits
 
-  Alarm alarm{*this};  // own lock
+  // Who listens is told from now on. False: it has ended already.
+  bool add_listener(ProcessListener& listener) EXCLUDES(lock_);
+  void remove_listener(ProcessListener& listener) EXCLUDES(lock_);  // nothing if it is not there
+  void tell_listeners(int signal) REQUIRES(lock_) {
+    if (!listeners_.empty()) [[unlikely]]
+      listeners_.for_each([&](ProcessListener& listener) { listener.signal_added(signal); });
+  }
+  void tell_ended() EXCLUDES(lock_);
+
+  using Manners = ProcessManners;
+  Manners manners;
+  ProcessTimers timers{*this};  // lock_
+  CpuTimers cpu_timers{*this};  // lock_
 
   // Times of threads that ended, and of children that were waited for (ns).
   Atomic<i64> user_ns{0}, system_ns{0}, children_user_ns{0}, children_system_ns{0};
+  // Faults, switches and the most pages in memory at once: the same.
+  struct Counts {
+    Atomic<u64> faults{0}, voluntary{0}, involuntary{0}, peak_pages{0};
+  } counts, children_counts;
   Atomic<i64> start_ns{0};
 
-  struct Limits {
-    enum Number : u32 {  // RLIMIT_*
-      stack_number = 3,
-      core_number = 4,
-      resident_number = 5,
-      processes_number = 6,
-      open_files_number = 7,
-      locked_memory_number = 8,
-      address_space_number = 9,
-      locks_number = 10,
-      pending_signals_number = 11,
-      message_queues_number = 12,
-      nice_number = 13,
-      real_time_priority_number = 14,
-      count = 16,
-    };
-    static constexpr u64 unlimited = ~u64{0};
-    // Enforced.
-    u64 processes = 4096, open_files = 1024, address_space = unlimited, stack = 8u << 20, pending_signals = 4096;
-    // Kept and told: there is nothing that they bound, or they do not bound root.
-    u64 core = 0, resident = unlimited, locked_memory = 8u << 20, locks = unlimited, message_queues = 819'200, nice = 0,
-        real_time_priority = 0;
-    u64 hard[count] = {unlimited, unlimited, unlimited, unlimited, unlimited, unlimited, unlimited, 1u << 20,
-                       8u << 20,  unlimited, unlimited, unlimited, 819'200,   0,         0,         unlimited};
-  } limits;  // thread: changed by prlimit of own threads
+  ResourceLimits limits;  // any thread reads; prlimit changes
 
  private:
   friend class ProcessTable;
   Process(ProcessId id, Process* creator);
   void remove_thread(Thread& thread) EXCLUDES(lock_);
+  // What it used goes over into the sums of the process, at once for those who look at both.
+  void count_ended(Thread& thread) REQUIRES(lock_);
 
   ProcessId id_;
   SpinLock lock_{Rank::process, "process"};
   IntrusiveList<Thread, &Thread::process_link_> threads_ GUARDED_BY(lock_);
   Ref<vm::AddressSpace> space_ GUARDED_BY(lock_);
+  IntrusiveList<ProcessListener, &ProcessListener::listener_link> listeners_ GUARDED_BY(lock_);
+  bool ended_ GUARDED_BY(lock_) = false;  // and the listeners have been told
   Atomic<bool> ending_{false};
   Atomic<bool> stopped_{false};
   bool stop_taken_ GUARDED_BY(lock_) = false;  // a stop signal was taken and is still valid

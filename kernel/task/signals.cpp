@@ -75,6 +75,12 @@ bool act_at_once(Process& process, const SignalInfo& info) {
   return false;
 }
 
+bool is_member(Process& process, const Thread& wanted) REQUIRES(process.lock()) {
+  bool found = false;
+  process.for_each_thread_locked([&](Thread& thread) { found = found || &thread == &wanted; });
+  return found;
+}
+
 // Threads that can take what is pending for the process, and was to be taken by another, look at it.
 void retarget(Process& process, SignalSet set) REQUIRES(process.lock()) {
   for (; set != 0; set &= set - 1) {
@@ -92,6 +98,7 @@ Result<void> send(Thread& thread, const SignalInfo& info) {
   LockGuard guard{process.lock()};
   if (unnoticed(process, is_open(thread, info.number) ? &thread : nullptr, info)) return {};
   TRY(add_pending(thread.signals.pending, thread.signals.waiting, info, process.limits.pending_signals));
+  process.tell_listeners(info.number);
   thread.request(Request::look_at_signals);
   return {};
 }
@@ -103,12 +110,13 @@ Result<void> send(Process& process, const SignalInfo& info) {
   Thread* thread = taker_of(process, info.number);
   if (unnoticed(process, thread != nullptr && is_open(*thread, info.number) ? thread : nullptr, info)) return {};
   TRY(add_pending(process.pending, process.waiting, info, process.limits.pending_signals));
+  process.tell_listeners(info.number);
   if (thread != nullptr) thread->request(Request::look_at_signals);
   return {};
 }
 
-bool send_owned(Process& process, Thread* thread, PendingSignal& signal) {
-  LockGuard guard{process.lock()};
+bool send_owned_locked(Process& process, Thread* thread, PendingSignal& signal) NO_THREAD_SAFETY_ANALYSIS {
+  if (thread != nullptr && !is_member(process, *thread)) return false;  // it has ended
   const int number = signal.info.number;
   Thread* taker = thread != nullptr ? thread : taker_of(process, number);
   if (unnoticed(process, taker != nullptr && is_open(*taker, number) ? taker : nullptr, signal.info)) return false;
@@ -118,12 +126,12 @@ bool send_owned(Process& process, Thread* thread, PendingSignal& signal) {
   } else {
     add_owned(process.pending, process.waiting, signal);
   }
+  process.tell_listeners(number);
   if (taker != nullptr) taker->request(Request::look_at_signals);
   return true;
 }
 
-void withdraw(Process& process, PendingSignal& signal) {
-  LockGuard guard{process.lock()};
+void withdraw_locked(Process& process, PendingSignal& signal) NO_THREAD_SAFETY_ANALYSIS {
   if (!signal.link.linked()) return;
   PendingSignals::remove(signal);
   if (signal.thread != nullptr) {  // it lives: a thread that ends drops what waits for it

@@ -106,9 +106,10 @@ Result<void> send(Thread& thread, const SignalInfo& info);
 Result<void> send(Process& process, const SignalInfo& info);
 // The same with information that the sender owns and that is not pending yet: never fails, allocates nothing. `thread` null:
 // to the process. False: the process ignores it.
-bool send_owned(Process& process, Thread* thread, PendingSignal& signal);
-// Takes it back, if it is pending.
-void withdraw(Process& process, PendingSignal& signal);
+// The caller holds the process's lock.
+bool send_owned_locked(Process& process, Thread* thread, PendingSignal& signal);
+// Takes it back, if it is pending. The caller holds the process's lock.
+void withdraw_locked(Process& process, PendingSignal& signal);
 // Every process of a process group. esrch when there is none.
 Result<void> send_to_group(i32 group, const SignalInfo& info);
 

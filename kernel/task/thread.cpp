@@ -45,11 +45,40 @@ Thread& Thread::of(sched::SchedulingEntity& entity) {
   return container_of(entity, &Thread::entity);
 }
 
-i64 Thread::user_ns() const {
+Thread::RunTime Thread::run_time() const {
+  // Its core changes both in a few instructions: so few tries are enough, and the last one is good but for those.
+  constexpr u32 tries = 16;
+  for (u32 i = 0;; ++i) {
+    const i64 charged = __atomic_load_n(&entity.charged.ns, __ATOMIC_ACQUIRE);
+    const i64 counted = __atomic_load_n(&entity.run_time.ns, __ATOMIC_ACQUIRE);
+    const bool same = charged == __atomic_load_n(&entity.charged.ns, __ATOMIC_ACQUIRE);
+    if (charged == 0 || (i == tries && (!same || charged == never.ns))) return {counted, 0};
+    if (!same || charged == never.ns) continue;
+    const i64 since = clock::now().ns - charged;
+    return {counted, since > 0 ? since : 0};
+  }
+}
+
+i64 Thread::user_share(i64 counted) const {
   const u64 user = user_cycles.load(Order::relaxed);
   const u64 all = user + system_cycles.load(Order::relaxed);
   if (all == 0) return 0;
-  return static_cast<i64>(multiply_divide(static_cast<u64>(run_ns()), user, all));
+  return static_cast<i64>(multiply_divide(static_cast<u64>(counted), user, all));
+}
+
+i64 Thread::run_ns() const {
+  const RunTime time = run_time();
+  return time.counted + time.since;
+}
+
+i64 Thread::user_ns() const {
+  const RunTime time = run_time();
+  return user_share(time.counted) + time.since;
+}
+
+i64 Thread::system_ns() const {
+  const i64 counted = run_time().counted;
+  return counted - user_share(counted);
 }
 
 void Thread::request(Request what) {

@@ -109,15 +109,19 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   // ---- times, in cycles, split at kernel entry and exit; written by the thread's core, read by any
   Atomic<u64> user_cycles{0};
   Atomic<u64> system_cycles{0};
-  // run time divided as the cycles are. entity.run_time is the exact sum; read racily from other cores, which is harmless.
-  [[nodiscard]] i64 run_ns() const { return entity.run_time.ns; }
+  // Run time, exact, and divided as the cycles are. Any core; of a thread that runs elsewhere what its core has not counted yet
+  // is user time.
+  [[nodiscard]] i64 run_ns() const;
   [[nodiscard]] i64 user_ns() const;
-  [[nodiscard]] i64 system_ns() const { return run_ns() - user_ns(); }
+  [[nodiscard]] i64 system_ns() const;
   Atomic<bool> times_counted{false};  // they are in the process's sums: the thread has ended
+  Atomic<u64> faults{0};  // pages that were brought into its address space; written by its core
   Atomic<u64> voluntary_switches{0};
   Atomic<u64> involuntary_switches{0};
   Atomic<u64> migrations{0};
   Atomic<i64> start_ns{0};
+  i64 timer_slack_ns = 50'000;  // thread: kept to be told (prctl)
+  Atomic<u32> io_priority{0};  // any: kept to be told (ioprio_set)
 
   alignas(cache_line) sched::SchedulingEntity entity;  // home
   [[nodiscard]] static Thread& of(sched::SchedulingEntity& entity);
@@ -172,27 +176,33 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   friend class ProcessTable;
   Thread(Process& process, ThreadId id);
   static void on_timeout(TimerEvent& event);
+  // Run time that its core has counted, and how long it has run since; user time is that share of the first, and the second.
+  struct RunTime {
+    i64 counted, since;
+  };
+  [[nodiscard]] RunTime run_time() const;
+  [[nodiscard]] i64 user_share(i64 counted) const;
 
   ThreadId id_;
   Process* process_;  // kept alive by the thread's own reference
   ListLink process_link_;  // guarded by the process's lock
-  TreeLink table_link_;    // guarded by processes::lock()
+  TreeLink table_link_;  // guarded by processes::lock()
 
   // ---- home ----
   TimerEvent timeout_;
   WaitPlace* wait_place_ = nullptr;
-  bool bare_wait_ = false;       // waits for time or signals only
+  bool bare_wait_ = false;  // waits for time or signals only
   Letter arrival_;
-  ListLink look_link_;           // in home's list of threads to be looked at
+  ListLink look_link_;  // in home's list of threads to be looked at
 
  public:
   using LookList = IntrusiveList<Thread, &Thread::look_link_>;
 
  private:
-  AtomicCoreSet wanted_cores_;      // any
-  Atomic<i32> wanted_nice_{0};      // any
-  Atomic<u32> policy_{0};           // any; the priority is in bits 8 … 15, so that both change at once
-  Atomic<u32> inherited_{0};        // any, inside the section of PI futexes
+  AtomicCoreSet wanted_cores_;  // any
+  Atomic<i32> wanted_nice_{0};  // any
+  Atomic<u32> policy_{0};  // any; the priority is in bits 8 … 15, so that both change at once
+  Atomic<u32> inherited_{0};  // any, inside the section of PI futexes
   static constexpr u32 priority_shift = 8, priority_mask = 0xff << priority_shift;
   static constexpr Policy unpack(u32 word) { return {word & ~priority_mask, (word & priority_mask) >> priority_shift}; }
 
@@ -204,7 +214,7 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   static constexpr u32 message_on_its_way = 1u << 31;
   alignas(cache_line) Atomic<u32> requests_{0};  // any
   Atomic<WakeReason> pending_reason_{WakeReason::none};  // who took the thread off its wait, before Request::wake
-  Letter request_letter_;                            // the sender that made requests_ non-zero
+  Letter request_letter_;  // the sender that made requests_ non-zero
 };
 
 }  // namespace corral

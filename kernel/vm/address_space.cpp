@@ -57,7 +57,7 @@ void AddressSpace::set_break_start(VirtualAddress start) {
 
 Usage AddressSpace::usage() {
   LockGuard guard{lock_};
-  return {areas_.mapped_bytes(), resident_, table_.table_pages()};
+  return {areas_.mapped_bytes(), resident_, table_.table_pages(), resident_ > peak_ ? resident_ : peak_};
 }
 
 void AddressSpace::for_each_area(void (*visit)(void* context, const Area& area), void* context) {

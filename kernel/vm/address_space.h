@@ -71,7 +71,7 @@ struct RemapRequest {
 };
 
 struct Usage {
-  u64 mapped_bytes, resident_pages, table_pages;
+  u64 mapped_bytes, resident_pages, table_pages, peak_pages;
 };
 
 class AddressSpace final : public RefCounted<AddressSpace> {
@@ -120,8 +120,11 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   [[nodiscard]] Usage usage() EXCLUDES(lock_);
   // Calls visit for each area in order, for /proc/[pid]/maps. Under lock_.
   void for_each_area(void (*visit)(void* context, const Area& area), void* context) EXCLUDES(lock_);
-  // Limit on mapped bytes (RLIMIT_AS); enomem beyond.
-  void set_limit(u64 bytes) { limit_.store(bytes, Order::relaxed); }
+  // Limits on mapped bytes (RLIMIT_AS) and on those that are writable and private (RLIMIT_DATA); enomem beyond.
+  void set_limits(u64 bytes, u64 data_bytes) {
+    limit_.store(bytes, Order::relaxed);
+    data_limit_.store(data_bytes, Order::relaxed);
+  }
   // Every page of [start, end) lies in an area.
   [[nodiscard]] bool covers(VirtualAddress start, VirtualAddress end) EXCLUDES(lock_);
   // The page that is mapped at `page` now, with a reference: how another process reads this one's memory. efault: none.
@@ -227,6 +230,7 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   AtomicCoreSet active_;  // cores that may use translations or resolved pages; each adds and removes itself
   Atomic<u64> generation_{1};  // one more each time that translations are taken away; see vm/core_translation.cpp
   Atomic<u64> limit_{~u64{0}};
+  Atomic<u64> data_limit_{~u64{0}};
   Atomic<u64> changes_begun_{0};
 
   SpinLock lock_{Rank::address_space, "address space"};
@@ -240,6 +244,8 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   VirtualAddress replaced_end_ GUARDED_BY(lock_){};
   WaitQueue settled_{lock_};  // faults that wait for the end of a break, a fork or a replacement; they look again
   u64 resident_ GUARDED_BY(lock_) = 0;  // mapped pages
+  u64 peak_ GUARDED_BY(lock_) = 0;  // the most of them, before some were taken out
+  [[nodiscard]] u64 data_bytes() REQUIRES(lock_);
   VirtualAddress break_start_ GUARDED_BY(lock_){};
   VirtualAddress break_ GUARDED_BY(lock_){};
 };

@@ -84,6 +84,7 @@ Result<void> AddressSpace::take_out_pages(Caller& caller, VirtualAddress end) {
       Round round{caller.drop, 0};
       LockGuard guard{lock_};
       caller.next = table_.take_out(caller.next, end, take, &round);
+      if (resident_ > peak_) peak_ = resident_;
       resident_ -= round.taken;
     }
     if (!drop_everywhere(caller)) return Errno::blocked;

@@ -59,6 +59,7 @@ Result<void> AddressSpace::copy_into(AddressSpace& child, Caller& caller, Virtua
     TRY(copy_area(child, caller, *area, kept));
   }
   child.start_as_copy_of(break_start_, break_, limit_.load(Order::relaxed));
+  child.data_limit_.store(data_limit_.load(Order::relaxed), Order::relaxed);
   return {};
 }
 

@@ -35,9 +35,19 @@ Result<void> AddressSpace::check_place(const MapRequest& request) {
 
 Result<void> AddressSpace::check_growth(u64 bytes, u64 replaced, bool reserve) {
   if (areas_.mapped_bytes() - replaced + bytes > limit_.load(Order::relaxed)) return Errno::enomem;
+  const u64 data_limit = data_limit_.load(Order::relaxed);
+  if (reserve && data_limit != ~u64{0} && data_bytes() + bytes > data_limit) return Errno::enomem;
   if (reserve && obviously_too_much(bytes)) return Errno::enomem;
   if (areas_.count() >= AreaSet::max_areas) return Errno::enomem;
   return {};
+}
+
+u64 AddressSpace::data_bytes() {
+  u64 bytes = 0;
+  for (Area* area = areas_.first(); area != nullptr; area = areas_.next(*area)) {
+    if (!area->shared && area->protection.write && area->kind != AreaKind::stack) bytes += area->end - area->start;
+  }
+  return bytes;
 }
 
 Result<void> AddressSpace::prepare_area(Caller& caller, const MapRequest& request) {

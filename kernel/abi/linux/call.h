@@ -53,6 +53,11 @@ struct Entry {
 [[nodiscard]] std::span<const Entry> signal_return_calls();
 [[nodiscard]] std::span<const Entry> memory_calls();
 [[nodiscard]] std::span<const Entry> time_calls();
+[[nodiscard]] std::span<const Entry> timer_calls();      // alarm, setitimer, timer_create …
+[[nodiscard]] std::span<const Entry> priority_calls();   // getpriority, ioprio_get …
+[[nodiscard]] std::span<const Entry> prctl_calls();
+[[nodiscard]] std::span<const Entry> foreign_memory_calls();  // process_vm_readv …
+[[nodiscard]] std::span<const Entry> capability_calls();
 [[nodiscard]] std::span<const Entry> futex_calls();
 [[nodiscard]] std::span<const Entry> barrier_calls();    // membarrier
 [[nodiscard]] std::span<const Entry> scheduling_calls();

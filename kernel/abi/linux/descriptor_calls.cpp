@@ -5,6 +5,7 @@
 #include "fs/cache/write_back.h"
 #include "fs/inode.h"
 #include "fs/pipe.h"
+#include "fs/positioned_file.h"
 #include "fs/seals.h"
 #include "fs/watch/notices.h"
 
@@ -188,6 +189,7 @@ Result<i64> sys_ftruncate(Call& call) {
   if (static_cast<i64>(call.argument[1]) < 0) return Errno::einval;
   Ref<OpenFile> file = TRY(real_file_at(call, 0));
   if (!file->writable()) return Errno::einval;
+  TRY(fs::check_new_size(call.thread, file->inode(), call.argument[1]));
   TRY(file->resize(call.argument[1]));
   fs::notices::tell(file->inode(), fs::notices::modified);
   return 0;

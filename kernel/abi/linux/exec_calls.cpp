@@ -83,8 +83,12 @@ void commit(Thread& thread, LoadedProgram& program, std::string_view name, fs::I
   Process& process = thread.process();
   process.adopt_leader_id(thread);
   process.executed.store(true, Order::relaxed);
+  process.manners.program_executed();
+  process.timers.release(false);
+  process.note_peak();
   process.resources->before_exec();
   thread.space = program.space.get();
+  program.space->set_limits(process.limits.address_space, process.limits.data);
   process.set_space(std::move(program.space));
   process.arguments_start = program.arguments_start;
   process.barriers.store(0, Order::relaxed);

@@ -19,6 +19,7 @@ namespace corral::abi {
 [[nodiscard]] std::span<const Entry> epoll_calls();
 [[nodiscard]] std::span<const Entry> event_calls();   // eventfd, timerfd
 [[nodiscard]] std::span<const Entry> watch_calls();   // inotify
+[[nodiscard]] std::span<const Entry> process_file_calls();  // pidfd_open, signalfd …
 [[nodiscard]] std::span<const Entry> terminal_calls();
 [[nodiscard]] std::span<const Entry> open_calls();
 [[nodiscard]] std::span<const Entry> name_calls();    // mkdir, unlink, rename …

@@ -3,6 +3,7 @@
 #include "abi/linux/file_handlers.h"
 #include "fs/inode.h"
 #include "fs/pipe.h"
+#include "fs/positioned_file.h"
 #include "fs/watch/notices.h"
 #include "memory/page_allocator.h"
 
@@ -143,6 +144,7 @@ Result<i64> sys_truncate(Call& call) {
   if (static_cast<i64>(call.argument[1]) < 0) return Errno::einval;
   NamedFile named;
   Ref<Inode> file = TRY(named.existing(call, fs::at_fdcwd, call.address(0), fs::Follow::yes));
+  TRY(fs::check_new_size(call.thread, *file, call.argument[1]));
   TRY(file->resize(call.argument[1]));
   fs::notices::tell(*file, fs::notices::modified);
   return 0;

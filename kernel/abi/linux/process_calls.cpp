@@ -1,6 +1,8 @@
 // clone, clone3, fork, vfork, exit, exit_group, set_tid_address, set_robust_list. Source: Linux clone(2).
 #include "abi/linux/call.h"
 #include "core/core.h"
+#include "fs/event/process_file.h"
+#include "fs/resources.h"
 #include "lib/memory_functions.h"
 #include "task/executive.h"
 
@@ -20,6 +22,7 @@ enum CloneFlag : u64 {
   clone_settls = 0x8'0000,
   clone_parent_settid = 0x10'0000,
   clone_child_cleartid = 0x20'0000,
+  clone_detached = 0x40'0000,
   clone_child_settid = 0x100'0000,
   clone_new_any = 0x7e02'0000,
   clone_clear_sighand = 0x1'0000'0000,
@@ -29,6 +32,7 @@ struct CloneRequest {
   u64 flags = 0;
   u64 stack = 0;  // top; 0: the caller's
   u64 parent_tid = 0;
+  u64 process_file = 0;  // where the descriptor of the child goes (CLONE_PIDFD)
   u64 child_tid = 0;
   u64 tls = 0;
   i32 exit_signal = 0;
@@ -40,9 +44,15 @@ Result<void> check(const CloneRequest& r) {
   if ((r.flags & clone_thread) != 0 && (r.flags & clone_sighand) == 0) return Errno::einval;
   if ((r.flags & clone_sighand) != 0 && (r.flags & clone_vm) == 0) return Errno::einval;
   if ((r.flags & clone_sighand) != 0 && (r.flags & clone_clear_sighand) != 0) return Errno::einval;
-  if ((r.flags & (clone_new_any | clone_pidfd)) != 0) return Errno::einval;
+  if ((r.flags & clone_new_any) != 0) return Errno::einval;
+  if ((r.flags & clone_pidfd) != 0 && (r.flags & (clone_thread | clone_detached)) != 0) return Errno::einval;
   // Files and directories belong to the process: a thread that would not share them is refused.
   if ((r.flags & clone_thread) != 0 && (r.flags & (clone_files | clone_fs)) != (clone_files | clone_fs)) return Errno::einval;
+  // Both words are to stay prepared over the fork, which keeps one page.
+  if ((r.flags & (clone_pidfd | clone_parent_settid | clone_vm)) == (clone_pidfd | clone_parent_settid) &&
+      VirtualAddress{r.process_file}.page() != VirtualAddress{r.parent_tid}.page()) {
+    return Errno::einval;
+  }
   if ((r.flags & clone_settls) != 0 && r.tls >= arch::user_space_end) return Errno::eperm;
   if (r.exit_signal < 0 || r.exit_signal > signal_count) return Errno::einval;
   return {};
@@ -63,6 +73,8 @@ void copy_context(Thread& child, Thread& parent, const CloneRequest& r) {
   if ((r.flags & clone_child_cleartid) != 0) child.clear_child_tid = {r.child_tid};
   memcpy(child.name, parent.name, sizeof child.name);
   child.inherit_wishes(parent);
+  child.timer_slack_ns = parent.timer_slack_ns;
+  child.io_priority.store(parent.io_priority.load(Order::relaxed), Order::relaxed);
   child.entity.last_core = this_core().id();
 }
 
@@ -77,6 +89,8 @@ Result<Ref<Process>> make_process(Call& call, const CloneRequest& r, Ref<vm::Add
   child->session.store(parent.session.load(Order::relaxed), Order::relaxed);
   child->without_terminal.store(parent.without_terminal.load(Order::relaxed), Order::relaxed);
   child->limits = parent.limits;
+  child->manners.inherit(parent.manners);
+  child->cpu_timers.limit_changed();
   child->arguments_start = parent.arguments_start;
   child->auxiliary_start = parent.auxiliary_start;
   child->auxiliary_end = parent.auxiliary_end;
@@ -88,6 +102,19 @@ Result<Ref<Process>> make_process(Call& call, const CloneRequest& r, Ref<vm::Add
   memcpy(child->executable, parent.executable, sizeof child->executable);
   child->inherit_actions(parent, (r.flags & clone_clear_sighand) != 0);
   return child;
+}
+
+// CLONE_PIDFD: the child's file, and its descriptor where the program wants it. What has been installed is in `file`.
+Result<void> make_file_of(Call& call, Process& child, const CloneRequest& r, int& file) {
+  Ref<fs::OpenFile> made = TRY(fs::make_process_file(child, 0));
+  file = TRY(fs::Resources::of(call.process).files().install(std::move(made), true, call.process.limits.open_files));
+  return call.write({r.process_file}, file);
+}
+
+// The child cannot be made: undoes what there is of it. `child` null: a thread.
+void give_up(Call& call, Process* child, int file) {
+  if (file >= 0) (void)fs::Resources::of(call.process).files().close(file);
+  if (child != nullptr) child->abandon();
 }
 
 // NOLINTNEXTLINE(misc-no-recursion): once, to wait as the repeated call does
@@ -110,19 +137,33 @@ Result<i64> clone(Call& call, const CloneRequest& r) {
     TRY(vm::prepare(call.space, caller.caller, {r.child_tid}, sizeof(i32), vm::Access::write));
   }
 
+  if ((r.flags & clone_pidfd) != 0) {
+    TRY(vm::prepare(call.space, caller.caller, {r.process_file}, sizeof(i32), vm::Access::write));
+  }
+
   const bool new_process = (r.flags & clone_thread) == 0;
   Ref<Process> process = Ref<Process>::share(call.process);
   if (new_process) {
     // A fork that waited for other cores is finished, whatever the limit says by now.
     const bool under_way = caller.caller.under_way();
     if (!under_way && processes::thread_count() >= call.process.limits.processes) return Errno::eagain;
-    const VirtualAddress kept = (r.flags & clone_parent_settid) != 0 ? VirtualAddress{r.parent_tid} : VirtualAddress{};
+    const VirtualAddress kept = (r.flags & clone_pidfd) != 0           ? VirtualAddress{r.process_file}
+                                : (r.flags & clone_parent_settid) != 0 ? VirtualAddress{r.parent_tid}
+                                                                       : VirtualAddress{};
     Ref<vm::AddressSpace> space = (r.flags & clone_vm) != 0 ? call.process.space() : TRY(call.space.fork(caller.caller, kept));
     process = TRY(make_process(call, r, std::move(space)));
   }
+  int file = -1;
+  if ((r.flags & clone_pidfd) != 0) {
+    const Result<void> filed = make_file_of(call, *process, r, file);
+    if (!filed) {
+      give_up(call, new_process ? process.get() : nullptr, file);
+      return filed.error();
+    }
+  }
   Result<Ref<Thread>> made = process->add_thread();
   if (!made) {
-    if (new_process) process->abandon();
+    give_up(call, new_process ? process.get() : nullptr, file);
     return made.error();
   }
   Ref<Thread> thread = made.take();
@@ -152,6 +193,9 @@ Result<i64> sys_clone(Call& call) {
   r.parent_tid = call.argument[2];
   r.child_tid = call.argument[3];
   r.tls = call.argument[4];
+  // The same argument is for both.
+  if ((r.flags & clone_pidfd) != 0 && (r.flags & clone_parent_settid) != 0) return Errno::einval;
+  r.process_file = r.parent_tid;
   return clone(call, r);
 }
 
@@ -176,6 +220,7 @@ Result<i64> sys_clone3(Call& call) {
   r.exit_signal = static_cast<i32>(a.exit_signal);
   r.stack = a.stack == 0 ? 0 : a.stack + a.stack_size;
   r.parent_tid = a.parent_tid;
+  r.process_file = a.pidfd;
   r.child_tid = a.child_tid;
   r.tls = a.tls;
   return clone(call, r);

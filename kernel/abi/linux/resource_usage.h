@@ -19,15 +19,15 @@ struct ResourceUsage {  // struct rusage
 };
 static_assert(sizeof(ResourceUsage) == 144);
 
-struct Times {
-  i64 user_ns = 0, system_ns = 0;
-};
+using Times = CpuTime;
 [[nodiscard]] Times times_of(const Thread& thread);
 [[nodiscard]] Times times_of(Process& process);           // living threads and those that ended
 [[nodiscard]] Times times_of_children(const Process& process);
-[[nodiscard]] ResourceUsage usage_of(const Times& times);
-[[nodiscard]] ResourceUsage usage_of_ended(Process& process);
-// The child's times, and its children's, count for the parent from now on.
-void add_children_times(Process& parent, Process& child);
+[[nodiscard]] ResourceUsage usage_of(Thread& thread);
+[[nodiscard]] ResourceUsage usage_of(Process& process);
+[[nodiscard]] ResourceUsage usage_of_children(const Process& process);
+[[nodiscard]] ResourceUsage usage_of_ended(Process& process);  // its children's included, as wait4 tells it
+// The child's usage, and its children's, count for the parent from now on.
+void add_children_usage(Process& parent, Process& child);
 
 }  // namespace corral::abi

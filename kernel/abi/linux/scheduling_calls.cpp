@@ -207,27 +207,8 @@ Result<i64> sys_sched_get_priority_min(Call& call) {
   return max == 99 ? 1 : 0;
 }
 
-constexpr i32 which_process = 0;
-
-Result<i64> sys_getpriority(Call& call) {
-  if (call.number(0) < 0 || call.number(0) > 2) return Errno::einval;
-  if (call.number(0) != which_process) return 20;
-  const Ref<Thread> thread = TRY(thread_of(call, call.number(1)));
-  return 20 - thread->nice();
-}
-
-Result<i64> sys_setpriority(Call& call) {
-  if (call.number(0) < 0 || call.number(0) > 2) return Errno::einval;
-  if (call.number(0) != which_process) return Errno::esrch;
-  const Ref<Thread> thread = TRY(thread_of(call, call.number(1)));
-  thread->change_nice(clamped_nice(call.number(2)));
-  return 0;
-}
-
 constexpr Entry entries[] = {
     {24, "sched_yield", sys_sched_yield},
-    {140, "getpriority", sys_getpriority},
-    {141, "setpriority", sys_setpriority},
     {142, "sched_setparam", sys_sched_setparam},
     {143, "sched_getparam", sys_sched_getparam},
     {144, "sched_setscheduler", sys_sched_setscheduler},

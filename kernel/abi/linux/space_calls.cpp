@@ -4,6 +4,7 @@
 #include "fs/allocation.h"
 #include "fs/anonymous.h"
 #include "fs/inode.h"
+#include "fs/positioned_file.h"
 #include "fs/watch/notices.h"
 
 namespace corral::abi {
@@ -42,6 +43,9 @@ Result<i64> sys_fallocate(Call& call) {
     default: return Errno::enodev;
   }
   if (call.argument[2] + call.argument[3] > largest_size) return Errno::efbig;
+  if ((mode & fs::allocate_keep_size) == 0 && call.thread.step.word[0] == 0) {
+    TRY(fs::check_new_size(call.thread, file->inode(), call.argument[2] + call.argument[3]));
+  }
   TRY(file->inode().allocate(mode, call.argument[2], call.argument[3], call.thread.step.word[0]));
   fs::notices::tell(file->inode(), fs::notices::modified);
   return 0;

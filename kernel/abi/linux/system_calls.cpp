@@ -110,43 +110,6 @@ Result<i64> sys_arch_prctl(Call& call) {
   }
 }
 
-Result<i64> sys_prctl(Call& call) {
-  enum : i32 {
-    set_parent_death_signal = 1,
-    get_parent_death_signal = 2,
-    get_dumpable = 3,
-    set_dumpable = 4,
-    set_name = 15,
-    get_name = 16,
-    set_timer_slack = 29,
-    get_timer_slack = 30,
-    set_no_new_privileges = 38,
-    get_no_new_privileges = 39,
-  };
-  Thread& thread = call.thread;
-  switch (call.number(0)) {
-    case set_name: {
-      char name[16] = {};
-      const Result<u64> length = vm::copy_string_in(call.space, thread.caller, name, sizeof name, call.address(1));
-      if (!length && length.error() != Errno::enametoolong) return length.error();
-      name[15] = '\0';
-      memcpy(thread.name, name, sizeof name);
-      return 0;
-    }
-    case get_name: TRY(vm::copy_out(call.space, thread.caller, call.address(1), thread.name, sizeof thread.name)); return 0;
-    case get_dumpable: return 1;
-    case set_dumpable: return call.argument[1] <= 1 ? Result<i64>{0} : Result<i64>{Errno::einval};
-    case get_timer_slack: return 50'000;
-    case set_timer_slack: return 0;
-    case get_no_new_privileges:
-      for (unsigned i = 1; i <= 4; ++i) {
-        if (call.argument[i] != 0) return Errno::einval;
-      }
-      return 0;
-    default: return Errno::einval;
-  }
-}
-
 Result<i64> sys_syslog(Call& call) {
   enum : i32 { read_all = 3, read_and_clear = 4, console_level = 8, size_unread = 9, size_buffer = 10 };
   constexpr u64 ring = 65536;
@@ -190,14 +153,10 @@ Result<i64> sys_reboot(Call& call) {
 Result<i64> sys_rseq(Call&) {
   return Errno::enosys;
 }
-Result<i64> sys_personality(Call& call) {
-  return call.argument[0] == 0xffff'ffff || call.argument[0] == 0 ? Result<i64>{0} : Result<i64>{Errno::einval};
-}
 
 constexpr Entry entries[] = {
     {63, "uname", sys_uname},    {99, "sysinfo", sys_sysinfo},
-    {103, "syslog", sys_syslog}, {135, "personality", sys_personality},
-    {157, "prctl", sys_prctl},   {158, "arch_prctl", sys_arch_prctl},
+    {103, "syslog", sys_syslog}, {158, "arch_prctl", sys_arch_prctl},
     {169, "reboot", sys_reboot}, {318, "getrandom", sys_getrandom},
     {334, "rseq", sys_rseq},
 };

@@ -80,6 +80,11 @@ void initialise_system_calls() {
   add(signal_return_calls());
   add(memory_calls());
   add(time_calls());
+  add(timer_calls());
+  add(priority_calls());
+  add(prctl_calls());
+  add(foreign_memory_calls());
+  add(capability_calls());
   add(futex_calls());
   add(barrier_calls());
   add(scheduling_calls());
@@ -98,6 +103,7 @@ void initialise_system_calls() {
   add(poll_calls());
   add(epoll_calls());
   add(event_calls());
+  add(process_file_calls());
   add(lock_calls());
   add(socket_calls());
   add(socket_option_calls());

@@ -1,5 +1,6 @@
-// Clocks, sleeping, interval timers. Source: Linux clock_gettime(2), clock_nanosleep(2), setitimer(2).
+// Clocks, sleeping, times. Source: Linux clock_gettime(2), clock_nanosleep(2), getrusage(2). Timers: timer_calls.cpp.
 #include "abi/linux/call.h"
+#include "abi/linux/cpu_clocks.h"
 #include "abi/linux/resource_usage.h"
 #include "abi/linux/time_values.h"
 #include "core/core.h"
@@ -25,6 +26,7 @@ constexpr i64 ticks_per_second = 100;  // USER_HZ
 constexpr i64 billion = 1'000'000'000;
 
 Result<i64> read_clock(Call& call, i32 clock_id) {
+  if (is_cpu_clock(clock_id)) return used_ns(TRY(cpu_clock_of(call, clock_id)));
   switch (clock_id) {
     case clock_realtime:
     case clock_realtime_coarse:
@@ -33,12 +35,6 @@ Result<i64> read_clock(Call& call, i32 clock_id) {
     case clock_monotonic_raw:
     case clock_monotonic_coarse:
     case clock_boot: return clock::now().ns;
-    case clock_process: {
-      this_core().scheduler->update_running();
-      const Times t = times_of(call.process);
-      return t.user_ns + t.system_ns;
-    }
-    case clock_thread: this_core().scheduler->update_running(); return call.thread.run_ns();
     default: return Errno::einval;
   }
 }
@@ -55,8 +51,13 @@ Result<i64> sys_clock_getres(Call& call) {
   return 0;
 }
 
-// One user and no way to set the wall clock yet: the answer is Linux's for a caller without the right.
-Result<i64> sys_clock_settime(Call&) {
+// There is no way to set the wall clock yet: the answer is Linux's for a caller without the right.
+Result<i64> sys_clock_settime(Call& call) {
+  const i32 clock_id = call.number(0);
+  if (!is_cpu_clock(clock_id) && clock_id != clock_realtime) return Errno::einval;
+  const TimeSpec spec = TRY(call.read<TimeSpec>(call.address(1)));
+  (void)TRY(duration_of(spec));
+  if (is_cpu_clock(clock_id)) (void)TRY(cpu_clock_of(call, clock_id));
   return Errno::eperm;
 }
 
@@ -73,12 +74,40 @@ Result<i64> sys_time(Call& call) {
   return seconds;
 }
 
-// word 0: the deadline. Relative sleeps report what is left when a signal ends them.
+// A sleep that a signal ended. Relative ones report what is left.
+Result<i64> interrupted_sleep(Call& call, bool absolute, VirtualAddress remaining, i64 left_ns) {
+  if (absolute) return Errno::restart_without_handler;
+  if (remaining.value != 0) TRY(call.write(remaining, time_spec(left_ns)));
+  return Errno::restart_from_step;
+}
+
+// By a clock of processor time; word 0: how much must have been used. While a thread sleeps its process uses at most as much time
+// as passes on each core; so it looks again when it may be enough.
+Result<i64> sleep_by_processor_time(Call& call, i32 clock_id, bool absolute, VirtualAddress request, VirtualAddress remaining) {
+  constexpr i64 least_ns = 1'000'000;
+  Thread& thread = call.thread;
+  const CpuClock clock = TRY(cpu_clock_of(call, clock_id));
+  if (thread.step.phase == 0) {
+    const Duration wait = TRY(duration_of(TRY(call.read<TimeSpec>(request))));
+    if (clock.thread.get() == &thread) return Errno::einval;  // it would never end
+    const i64 start = absolute ? 0 : used_ns(clock);
+    thread.step.word[0] = static_cast<u64>(wait.ns < INT64_MAX - start ? start + wait.ns : INT64_MAX);
+    thread.step.phase = 1;
+  }
+  const i64 left = static_cast<i64>(thread.step.word[0]) - used_ns(clock);
+  if (left <= 0) return 0;
+  const i64 cores_busy = clock.thread ? 1 : clock.process->thread_count();
+  const i64 pause = left / (cores_busy > 0 ? cores_busy : 1);
+  const Errno result = thread.sleep_until(deadline_after(clock::now(), Duration{pause > least_ns ? pause : least_ns}));
+  return result == Errno::blocked ? result : interrupted_sleep(call, absolute, remaining, left);
+}
+
+// word 0: the deadline.
 Result<i64> sleep(Call& call, i32 clock_id, bool absolute, VirtualAddress request, VirtualAddress remaining) {
   Thread& thread = call.thread;
   if (thread.step.phase == 0) {
-    if (clock_id == clock_thread || clock_id == clock_process)
-      return clock_id == clock_thread ? Errno::einval : Errno::eopnotsupp;
+    if (clock_id == clock_monotonic_raw || clock_id == clock_realtime_coarse || clock_id == clock_monotonic_coarse)
+      return Errno::eopnotsupp;
     (void)TRY(read_clock(call, clock_id));
     const TimeSpec spec = TRY(call.read<TimeSpec>(request));
     const Duration wait = TRY(duration_of(spec));
@@ -94,10 +123,7 @@ Result<i64> sleep(Call& call, i32 clock_id, bool absolute, VirtualAddress reques
   const Instant now = clock::now();
   if (deadline <= now) return 0;
   const Errno result = thread.sleep_until(deadline);
-  if (result == Errno::blocked) return result;
-  if (absolute) return Errno::restart_without_handler;
-  if (remaining.value != 0) TRY(call.write(remaining, time_spec((deadline - now).ns)));
-  return Errno::restart_from_step;
+  return result == Errno::blocked ? result : interrupted_sleep(call, absolute, remaining, (deadline - now).ns);
 }
 
 Result<i64> sys_nanosleep(Call& call) {
@@ -105,7 +131,9 @@ Result<i64> sys_nanosleep(Call& call) {
 }
 
 Result<i64> sys_clock_nanosleep(Call& call) {
-  return sleep(call, call.number(0), (call.number(1) & absolute_time) != 0, call.address(2), call.address(3));
+  const auto how = is_cpu_clock(call.number(0)) && call.number(0) != clock_thread ? sleep_by_processor_time : sleep;
+  if (call.number(0) == clock_thread) return Errno::eopnotsupp;
+  return how(call, call.number(0), (call.number(1) & absolute_time) != 0, call.address(2), call.address(3));
 }
 
 Result<i64> sys_times(Call& call) {
@@ -124,70 +152,19 @@ Result<i64> sys_times(Call& call) {
 Result<i64> sys_getrusage(Call& call) {
   constexpr i32 self = 0, children = -1, thread = 1;
   this_core().scheduler->update_running();
-  Times times;
+  ResourceUsage usage{};
   switch (call.number(0)) {
-    case self: times = times_of(call.process); break;
-    case children: times = times_of_children(call.process); break;
-    case thread: times = times_of(call.thread); break;
+    case self: usage = usage_of(call.process); break;
+    case children: usage = usage_of_children(call.process); break;
+    case thread: usage = usage_of(call.thread); break;
     default: return Errno::einval;
   }
-  TRY(call.write(call.address(1), usage_of(times)));
+  TRY(call.write(call.address(1), usage));
   return 0;
-}
-
-// ---- alarm and setitimer(ITIMER_REAL): the process's real-time interval timer -------------------------------------------------
-
-struct Interval {
-  TimeValue interval, value;
-};
-
-Result<i64> microseconds_of(const TimeValue& v) {
-  constexpr i64 million = 1'000'000;
-  if (v.seconds < 0 || v.microseconds < 0 || v.microseconds >= million) return Errno::einval;
-  if (v.seconds >= INT64_MAX / billion) return INT64_MAX / 1000;
-  return v.seconds * million + v.microseconds;
-}
-
-TimeValue time_value(i64 ns) {
-  const i64 up = (ns + 999) / 1000;
-  return {up / 1'000'000, up % 1'000'000};
-}
-
-Result<i64> sys_setitimer(Call& call) {
-  constexpr i32 real = 0;
-  if (call.number(0) < 0 || call.number(0) > 2) return Errno::einval;
-  if (call.number(0) != real) return Errno::einval;  // times of execution: not offered (docs/caveats.md)
-  Interval wanted{};
-  if (call.argument[1] != 0) wanted = TRY(call.read<Interval>(call.address(1)));
-  const i64 value = TRY(microseconds_of(wanted.value));
-  const i64 interval = TRY(microseconds_of(wanted.interval));
-  if (call.argument[2] != 0) {
-    TRY(vm::prepare(call.space, call.thread.caller, call.address(2), sizeof(Interval), vm::Access::write));
-  }
-  const AlarmState old = call.process.alarm.set(microseconds(value), microseconds(interval));
-  if (call.argument[2] != 0) TRY(call.write(call.address(2), Interval{time_value(old.interval.ns), time_value(old.left.ns)}));
-  return 0;
-}
-
-Result<i64> sys_getitimer(Call& call) {
-  if (call.number(0) != 0) return Errno::einval;
-  const AlarmState now = call.process.alarm.state();
-  TRY(call.write(call.address(1), Interval{time_value(now.interval.ns), time_value(now.left.ns)}));
-  return 0;
-}
-
-Result<i64> sys_alarm(Call& call) {
-  const u64 wanted = call.argument[0] & 0xffff'ffff;
-  const AlarmState old = call.process.alarm.set(seconds(static_cast<i64>(wanted)), {});
-  const i64 left = (old.left.ns + billion / 2) / billion;
-  return old.left.ns > 0 && left == 0 ? 1 : left;
 }
 
 constexpr Entry entries[] = {
     {35, "nanosleep", sys_nanosleep},
-    {36, "getitimer", sys_getitimer},
-    {37, "alarm", sys_alarm},
-    {38, "setitimer", sys_setitimer},
     {96, "gettimeofday", sys_gettimeofday},
     {98, "getrusage", sys_getrusage},
     {100, "times", sys_times},

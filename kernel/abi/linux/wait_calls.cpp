@@ -1,6 +1,7 @@
 // wait4 and waitid: a parent learns of its children's ends and stops. Source: Linux wait4(2), waitid(2).
-#include "abi/linux/call.h"
+#include "abi/linux/file_handlers.h"
 #include "abi/linux/resource_usage.h"
+#include "fs/event/process_file.h"
 #include "task/exit.h"
 #include "task/process_table.h"
 
@@ -60,7 +61,7 @@ Found kept(StepState& step) {
 void consume(Process& parent, Process& child, What what) {
   switch (what) {
     case What::ended:
-      add_children_times(parent, child);
+      add_children_usage(parent, child);
       reap(child);
       break;
     case What::stopped: child.stop_signal = 0; break;
@@ -177,11 +178,12 @@ UserSignalInfo information_of(const Found& found) {
 }
 
 Result<i64> wait_id(Call& call) {
-  enum : i32 { any = 0, process = 1, group = 2 };
+  enum : i32 { any = 0, process = 1, group = 2, process_file = 3 };
   const u32 options = static_cast<u32>(call.argument[3]);
   if ((options & ~(no_hang | no_wait | exited | untraced | continued_too | thread_options)) != 0) return Errno::einval;
   if ((options & (exited | untraced | continued_too)) == 0) return Errno::einval;
   i32 id = -1;
+  bool nonblocking = false;
   switch (call.number(0)) {
     case any: break;
     case process:
@@ -192,17 +194,26 @@ Result<i64> wait_id(Call& call) {
       if (call.number(1) < 0) return Errno::einval;
       id = call.number(1) == 0 ? 0 : -call.number(1);
       break;
+    case process_file: {
+      if (call.number(1) < 0) return Errno::einval;
+      const Ref<fs::OpenFile> file = TRY(file_at(call, 1));
+      id = TRY(fs::process_of_file(*file))->id().value;
+      nonblocking = file->nonblocking();
+      break;
+    }
     default: return Errno::einval;
   }
   const VirtualAddress at = call.address(2);
   const VirtualAddress usage_at = call.address(4);
   Selector selector = selector_of(call, id, options);
   selector.ends = (options & exited) != 0;
+  if (nonblocking) selector.options |= no_hang;
   for (const auto& [place, size] : {Place{at, sizeof(UserSignalInfo)}, Place{usage_at, sizeof(ResourceUsage)}}) {
     if (const Result<void> ready = prepare(call, place, size); !ready.ok())
       return answer_in_vain(call, selector, ready.error());
   }
   Found found = TRY(find(call, selector));
+  if (found.what == What::nothing && nonblocking && (options & no_hang) == 0) return Errno::eagain;
   Result<void> told;
   if (at.value != 0) told = call.write(at, information_of(found));
   if (told) told = tell_usage(call, usage_at, found);

@@ -238,34 +238,26 @@ Result<void> set_process_comm(std::string_view text, const Subject& subject) {
 }
 
 Result<void> process_limits(TextBuffer& to, const Subject& subject) {
-  Ref<Process> process = TRY(process_of(subject));
-  const Process::Limits& limits = process->limits;
-  to.print("{-26}{-21}{-21}{-10}\n", "Limit", "Soft Limit", "Hard Limit", "Units");
-  u32 number = 0;  // RLIMIT_*: the lines are in their order
-  const auto line = [&](const char* name, u64 soft, const char* unit) {
-    char first[24];
-    char second[24];
-    const auto text = [](std::span<char> room, u64 value) {
-      return value == Process::Limits::unlimited ? std::string_view{"unlimited"} : format_to(room, "{}", value);
-    };
-    to.print("{-26}{-21}{-21}{-10}\n", name, text(first, soft), text(second, limits.hard[number++]), unit);
+  struct Line {
+    const char *name, *unit;
   };
-  line("Max cpu time", Process::Limits::unlimited, "seconds");
-  line("Max file size", Process::Limits::unlimited, "bytes");
-  line("Max data size", Process::Limits::unlimited, "bytes");
-  line("Max stack size", limits.stack, "bytes");
-  line("Max core file size", limits.core, "bytes");
-  line("Max resident set", limits.resident, "bytes");
-  line("Max processes", limits.processes, "processes");
-  line("Max open files", limits.open_files, "files");
-  line("Max locked memory", limits.locked_memory, "bytes");
-  line("Max address space", limits.address_space, "bytes");
-  line("Max file locks", limits.locks, "locks");
-  line("Max pending signals", limits.pending_signals, "signals");
-  line("Max msgqueue size", limits.message_queues, "bytes");
-  line("Max nice priority", limits.nice, "");
-  line("Max realtime priority", limits.real_time_priority, "");
-  line("Max realtime timeout", Process::Limits::unlimited, "us");
+  constexpr Line lines[ResourceLimits::count] = {
+      {"Max cpu time", "seconds"},    {"Max file size", "bytes"},      {"Max data size", "bytes"},
+      {"Max stack size", "bytes"},    {"Max core file size", "bytes"}, {"Max resident set", "bytes"},
+      {"Max processes", "processes"}, {"Max open files", "files"},     {"Max locked memory", "bytes"},
+      {"Max address space", "bytes"}, {"Max file locks", "locks"},     {"Max pending signals", "signals"},
+      {"Max msgqueue size", "bytes"}, {"Max nice priority", ""},       {"Max realtime priority", ""},
+      {"Max realtime timeout", "us"}};
+  Ref<Process> process = TRY(process_of(subject));
+  to.print("{-26}{-21}{-21}{-10}\n", "Limit", "Soft Limit", "Hard Limit", "Units");
+  for (u32 i = 0; i < ResourceLimits::count; ++i) {
+    char numbers[2][24];
+    const auto text = [](u64 value, std::span<char> place) {
+      return value == no_limit ? std::string_view{"unlimited"} : format_to(place, "{}", value);
+    };
+    to.print("{-26}{-21}{-21}{-10}\n", lines[i].name, text(process->limits.soft(i), numbers[0]),
+             text(process->limits.hard[i], numbers[1]), lines[i].unit);
+  }
   return {};
 }
 

@@ -8,6 +8,10 @@ void count(Atomic<u64>& counter) {
   CoreStatistics::count(counter);
 }
 
+void set_charged(SchedulingEntity& entity, Instant until) {
+  __atomic_store_n(&entity.charged.ns, until.ns, __ATOMIC_RELEASE);
+}
+
 }  // namespace
 
 void RunQueue::publish() {
@@ -47,7 +51,9 @@ void RunQueue::charge(Instant now) {
   if (running_ == nullptr || now <= charged_until_) return;
   const Duration used = now - charged_until_;
   charged_until_ = now;
-  running_->run_time = running_->run_time + used;
+  set_charged(*running_, never);
+  __atomic_store_n(&running_->run_time.ns, running_->run_time.ns + used.ns, __ATOMIC_RELEASE);
+  set_charged(*running_, now);
   if (running_->real_time == 0) [[likely]] {
     algorithm_->charge(*running_, used, now);
   } else {
@@ -142,6 +148,7 @@ bool RunQueue::leave(SchedulingEntity& entity, LeaveReason reason, Instant now) 
     return false;
   }
   charge(now);
+  set_charged(entity, {});
   running_ = nullptr;
   weight_ -= entity.weight;
   entity.last_ran = now;
@@ -202,6 +209,7 @@ Decision RunQueue::pick(Instant now) {
   running_->place = Place::running;
   running_->last_core = core_;
   charged_until_ = now;
+  set_charged(*running_, now);
   if (running_ != previous_) count(published_.switches);
   previous_ = running_;
   published_.end_idle(now);
