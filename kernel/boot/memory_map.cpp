@@ -122,4 +122,17 @@ bool is_usable(const BootInfo& info, u64 base, u64 size) {
   return false;
 }
 
+bool is_reachable(const BootInfo& info, u64 base, u64 size) {
+  if (size > ~base) return false;
+  for (const MemoryRange& range : info.memory()) {  // in order
+    const bool holds = base >= range.base.value && base - range.base.value < range.size;
+    if (!holds || !(range.usable || range.tables)) continue;
+    const u64 here = range.size - (base - range.base.value);
+    if (here >= size) return true;
+    base += here;
+    size -= here;
+  }
+  return size == 0;
+}
+
 }  // namespace corral::boot

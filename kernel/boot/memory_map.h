@@ -28,5 +28,7 @@ void mark_table_ranges(BootInfo& info);
 [[nodiscard]] u64 usable_bytes(const BootInfo& info);
 // Whether [base, base + size) lies in usable memory as a whole.
 [[nodiscard]] bool is_usable(const BootInfo& info, u64 base, u64 size);
+// Whether all of it is usable, or reserved and reachable (`tables`): a loader may lay a module over what the firmware has done with.
+[[nodiscard]] bool is_reachable(const BootInfo& info, u64 base, u64 size);
 
 }  // namespace corral::boot

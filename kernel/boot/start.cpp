@@ -67,11 +67,12 @@ void corral_boot(corral::u64 protocol, corral::u64 information) {
   boot::reserve(info, info.kernel_start.value, info.kernel_end.value);
   if (info.initramfs_size != 0) {
     u64 end = info.initramfs.value + info.initramfs_size;
-    if (!boot::is_usable(info, info.initramfs.value, info.initramfs_size) ||
+    // With many disks QEMU's firmware reserves more at the end of memory than QEMU knows when it lays the initramfs there.
+    if (!boot::is_reachable(info, info.initramfs.value, info.initramfs_size) ||
         (info.initramfs.value < info.kernel_end.value && end > info.kernel_start.value)) {
       early_console::stop("the loader put the initramfs where no free memory is; give the machine more memory");
     }
-    boot::reserve(info, info.initramfs.value, info.initramfs.value + info.initramfs_size);
+    boot::reserve(info, info.initramfs.value, end);
   }
   if (!arch::build_kernel_map(info))
     early_console::stop("no room for the first page tables below 4 GiB; give the machine more memory");

@@ -71,6 +71,11 @@ class Disks(unittest.TestCase):
         machine.ended()
         self.assertEqual(disk.read_bytes()[:1_500_000], (b"corral\n" * 220_000)[:1_500_000])
 
+    def test_many_disks(self) -> None:
+        # The firmware reserves memory for each, at the end, where QEMU lays the initramfs.
+        machine = self.boot(disks=tuple(self.disk(bytes(MIB)) for _ in range(8)))
+        self.assertEqual(self.check(machine, "cat /dev/vd? | wc -c").strip(), str(8 * MIB))
+
     def test_threads_on_one_core_overlap_their_waits(self) -> None:
         machine = self.boot(cores=1, more=slow_disk("one") + slow_disk("two"))
         seconds = []

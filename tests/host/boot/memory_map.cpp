@@ -65,6 +65,21 @@ TEST(MemoryMap, ReservedPiecesNearMemoryAreReachable) {
   EXPECT_FALSE(info.ranges[4].tables);
 }
 
+TEST(MemoryMap, AModuleMayLieOverWhatTheFirmwareReserved) {
+  BootInfo info;
+  add_range(info, 1 * mib, 7 * mib, e820_usable);
+  add_range(info, 8 * mib, mib, 2);
+  add_range(info, 10 * mib, mib, 2);
+  ASSERT_TRUE(order_ranges(info));
+  mark_table_ranges(info);
+  EXPECT_TRUE(is_reachable(info, 2 * mib, mib));
+  EXPECT_TRUE(is_reachable(info, 7 * mib, mib + 5));
+  EXPECT_TRUE(is_reachable(info, 7 * mib, 2 * mib));
+  EXPECT_FALSE(is_reachable(info, 7 * mib, 2 * mib + 1));
+  EXPECT_FALSE(is_reachable(info, 0, 2 * mib));
+  EXPECT_FALSE(is_reachable(info, 7 * mib, ~u64{0}));
+}
+
 TEST(MemoryMap, AgreesWithTheModel) {
   std::mt19937 random{7};
   for (int round = 0; round < 3000; ++round) {
