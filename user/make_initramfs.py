@@ -129,7 +129,7 @@ def main():
             tree.file(f"{place}/{name}", os.path.join(group[0], name), executable=True)
 
     applets = subprocess.run([options.busybox, "--list-full"], check=True, capture_output=True, text=True).stdout
-    own = {os.path.basename(path) for path in tree.nodes}
+    own = {os.path.basename(path) for path in tree.nodes if path == "init" or path.startswith("bin/")}
     for path in applets.split():
         # Our program of the same name (time) wins; /init is not busybox's.
         if os.path.basename(path) in own or path == "linuxrc":
