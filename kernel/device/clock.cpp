@@ -9,6 +9,7 @@
 #include "arch/processor.h"
 #include "device/clock_scale.h"
 #include "device/narrow_counter.h"
+#include "sync/spin_lock.h"
 #include "trace/panic.h"
 
 namespace corral::clock {
@@ -28,8 +29,9 @@ constexpr u32 most_sources = 8;
 constinit Parameters parameters[most_sources];
 constinit u32 used = 0;  // bootstrap core only
 constinit Atomic<const Parameters*> current{nullptr};
-constinit i64 wall_time_at_boot = 0;
-constinit ClockPage* published = nullptr;  // bootstrap core only
+constinit SpinLock publishing{Rank::clock_page, "clock-page"};
+constinit Atomic<i64> wall_time_at_boot{0};  // written under the lock
+constinit ClockPage* published GUARDED_BY(publishing) = nullptr;
 
 u64 ticks_of(const Parameters& p) {
   if (p.bits >= 64) return p.source->read();
@@ -42,7 +44,7 @@ Instant time_of(const Parameters& p) {
   return {p.start_ns + (elapsed > 0 ? p.scale.to_ns(static_cast<u64>(elapsed)) : 0)};
 }
 
-void publish() {
+void publish() REQUIRES(publishing) {
   const Parameters* p = current.load(Order::relaxed);
   if (published == nullptr || p == nullptr) return;
   ClockFacts facts;
@@ -50,7 +52,7 @@ void publish() {
   facts.start_ticks = p->start_ticks;
   facts.start_ns = p->start_ns;
   facts.scale = p->scale;
-  facts.wall_time_at_boot = wall_time_at_boot;
+  facts.wall_time_at_boot = wall_time_at_boot.load(Order::relaxed);
   published->write(facts);
 }
 
@@ -68,10 +70,12 @@ void spin(Duration time) {
 }
 
 i64 boot_wall_time_ns() {
-  return wall_time_at_boot;
+  return wall_time_at_boot.load(Order::relaxed);
 }
+
 void set_boot_wall_time(i64 ns) {
-  wall_time_at_boot = ns;
+  const LockGuard guard{publishing};
+  wall_time_at_boot.store(ns, Order::relaxed);
   publish();
 }
 
@@ -84,10 +88,12 @@ void use(const ClockSource& source) {
   p.start_ticks = ticks_of(p);
   p.start_ns = now().ns;
   current.store(&p, Order::release);
+  const LockGuard guard{publishing};
   publish();
 }
 
 void publish_to(ClockPage& page) {
+  const LockGuard guard{publishing};
   published = &page;
   publish();
 }

@@ -42,7 +42,8 @@ namespace clock {
 [[nodiscard]] Instant now();
 // Busy wait for start-up sequences only (interrupts need not work); at least that long. Only after use().
 void spin(Duration time);
-// Wall time at boot (from the real-time clock), ns since 1970.
+// Wall time at boot, ns since 1970: wall time is this and now(). First from the real-time clock; setting it sets the wall clock,
+// for programs that read the published page too. Any core, thread step or boot.
 [[nodiscard]] i64 boot_wall_time_ns();
 void set_boot_wall_time(i64 ns);
 // Takes `source` as the machine's clock; time goes on from now(). Bootstrap core; may be called again (at most seven

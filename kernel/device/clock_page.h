@@ -1,7 +1,7 @@
 // What programs are told of the machine's clock: a page that every process can read, and that the vDSO (user/vdso/) turns
 // into times without a system call. Built into the kernel, which writes it, and into the vDSO, which reads it.
 //
-// One writer (the bootstrap core); readers on all cores, in user mode, that never make it wait: a sequence number is odd
+// One writer at a time (device/clock.cpp holds a lock); readers on all cores, in user mode, that never make it wait: a sequence number is odd
 // while the words are being changed, and who finds it changed reads again. ("Sequence lock": Lameter, Effective
 // synchronization on Linux/NUMA systems, 2005; fences as Boehm, Can seqlocks get along with programming language
 // memory models?, 2012.)

@@ -44,6 +44,7 @@ enum class Rank : u8 {
   device_manager = 80,
   timer_hardware = 82,
   device_queue = 83,
+  clock_page = 84,
   heap = 85,
   slab = 86,
   kernel_map = 88,

@@ -53,6 +53,7 @@ struct Entry {
 [[nodiscard]] std::span<const Entry> signal_return_calls();
 [[nodiscard]] std::span<const Entry> memory_calls();
 [[nodiscard]] std::span<const Entry> time_calls();
+[[nodiscard]] std::span<const Entry> wall_clock_calls();
 [[nodiscard]] std::span<const Entry> timer_calls();      // alarm, setitimer, timer_create …
 [[nodiscard]] std::span<const Entry> priority_calls();   // getpriority, ioprio_get …
 [[nodiscard]] std::span<const Entry> prctl_calls();

@@ -60,7 +60,7 @@ Result<Ref<OpenFile>> timer_at(Call& call) {
   return file;
 }
 
-// The flag that asks to be told when the wall clock is set is accepted: nobody can set it (docs/caveats.md).
+// The flag that asks to be told when the wall clock is set is accepted, and never does anything (docs/caveats.md).
 Result<i64> sys_timerfd_settime(Call& call) {
   constexpr u32 absolute = 1, cancel_on_set = 2;
   const u32 flags = static_cast<u32>(call.argument[1]);

@@ -80,6 +80,7 @@ void initialise_system_calls() {
   add(signal_return_calls());
   add(memory_calls());
   add(time_calls());
+  add(wall_clock_calls());
   add(timer_calls());
   add(priority_calls());
   add(prctl_calls());

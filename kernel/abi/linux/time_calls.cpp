@@ -51,16 +51,6 @@ Result<i64> sys_clock_getres(Call& call) {
   return 0;
 }
 
-// There is no way to set the wall clock yet: the answer is Linux's for a caller without the right.
-Result<i64> sys_clock_settime(Call& call) {
-  const i32 clock_id = call.number(0);
-  if (!is_cpu_clock(clock_id) && clock_id != clock_realtime) return Errno::einval;
-  const TimeSpec spec = TRY(call.read<TimeSpec>(call.address(1)));
-  (void)TRY(duration_of(spec));
-  if (is_cpu_clock(clock_id)) (void)TRY(cpu_clock_of(call, clock_id));
-  return Errno::eperm;
-}
-
 Result<i64> sys_gettimeofday(Call& call) {
   const i64 ns = clock::boot_wall_time_ns() + clock::now().ns;
   if (call.argument[0] != 0) TRY(call.write(call.address(0), TimeValue{ns / billion, ns % billion / 1000}));
@@ -169,7 +159,6 @@ constexpr Entry entries[] = {
     {98, "getrusage", sys_getrusage},
     {100, "times", sys_times},
     {201, "time", sys_time},
-    {227, "clock_settime", sys_clock_settime},
     {228, "clock_gettime", sys_clock_gettime},
     {229, "clock_getres", sys_clock_getres},
     {230, "clock_nanosleep", sys_clock_nanosleep},
