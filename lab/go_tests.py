@@ -24,11 +24,9 @@ PACKAGES = ("sync", "sync/atomic", "time", "context", "os/signal", "runtime", "s
 
 _NETWORK = "connects through the Internet protocol"
 _NAMESPACES = "namespaces"
-_CAPABILITIES = "capabilities"
 EXCLUDED: dict[str, dict[str, str]] = {
     "time": {"TestLoadLocationFromTZData": "fails on Linux too, with today's table of time zones"},
     "os/exec": {"TestExtraFiles": _NETWORK, "TestExtraFilesRace": _NETWORK},
-    "os/signal": {"TestAllThreadsSyscallSignals": _CAPABILITIES},
     "runtime": {
         "TestGoroutineParallelism2": _NETWORK,
         "TestAtomicAlignment": "needs the compiler's own files",
@@ -37,8 +35,6 @@ EXCLUDED: dict[str, dict[str, str]] = {
         "TestUnshareMountNameSpace": _NAMESPACES,
         "TestUnshareMountNameSpaceChroot": _NAMESPACES,
         "TestExecPtrace": "ptrace",
-        "TestAllThreadsSyscall": _CAPABILITIES,
-        "TestAllThreadsSyscallError": _CAPABILITIES,
         "TestSetuidEtc": "other users than root",
         "TestDeathSignal": "other users than root",
     },

@@ -14,9 +14,9 @@
 namespace corral {
 
 struct ClockFacts {
-  u64 by_counter = 0;       // 1: the time-stamp counter is the machine's clock; 0: only the kernel can tell the time
-  u64 start_ticks = 0;      // the counter stood here …
-  i64 start_ns = 0;         // … at this time since boot
+  u64 by_counter = 0;  // 1: the time-stamp counter is the machine's clock; 0: only the kernel can tell the time
+  u64 start_ticks = 0;  // the counter stood here …
+  i64 start_ns = 0;  // … at this time since boot
   ClockScale scale;
   i64 wall_time_at_boot = 0;  // ns since 1970
 };

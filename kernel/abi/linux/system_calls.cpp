@@ -33,7 +33,9 @@ Result<i64> sys_uname(Call& call) {
   put(name.node, "corral");
   put(name.release, "6.1.0-corral");
   put(name.version, "#1 SMP Corral");
-  put(name.machine, "x86_64");
+  constexpr u32 personality_mask = 0xff, linux32 = 8;  // personality(2): such a process is told of the 32-bit machine
+  const u32 personality = call.process.manners.personality.load(Order::relaxed) & personality_mask;
+  put(name.machine, personality == linux32 ? "i686" : "x86_64");
   put(name.domain, "(none)");
   TRY(call.write(call.address(0), name));
   return 0;
