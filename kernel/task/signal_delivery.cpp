@@ -8,6 +8,7 @@
 #include "task/process_group.h"
 #include "task/signal_queue.h"
 #include "trace/log.h"
+#include "vm/user_window.h"
 
 namespace corral::signals {
 
@@ -72,7 +73,8 @@ Result<void> run_handler(Thread& thread, int signal, const SignalAction& action)
   const VirtualAddress top = stack_top_for(thread, action.flags, with_mark + sizeof(arch::SignalFrame));
   if (top.value < with_mark + sizeof(arch::SignalFrame) + page_size) return Errno::efault;
   const arch::SignalFramePlace place = arch::place_signal_frame(top, with_mark);
-  TRY(vm::prepare(*thread.space, thread.caller, place.frame, top.value - place.frame.value, vm::Access::write));
+  vm::UserWindow stack;
+  TRY(stack.open(*thread.space, thread.caller, place.frame, top.value - place.frame.value, vm::Access::write));
 
   SignalInfo info;
   if (!take(thread, signal_bit(signal), info)) return {};  // another thread of the process was first
@@ -80,19 +82,19 @@ Result<void> run_handler(Thread& thread, int signal, const SignalAction& action)
 
   Executive& executive = *this_core().executive;
   executive.save_floating_point(thread);
-  TRY(vm::copy_out(*thread.space, thread.caller, place.floating_point, thread.fp.frame_image(), image_size));
+  stack.write(place.floating_point, thread.fp.frame_image(), image_size);
   if (arch::FpState::frames_are_marked()) {
-    TRY(vm::write_user(*thread.space, thread.caller, place.floating_point + image_size, arch::FpState::end_mark));
+    stack.write(place.floating_point + image_size, &arch::FpState::end_mark, sizeof arch::FpState::end_mark);
   }
-  thread.fp.reset();  // the handler starts with a clean state
+  thread.fp.reset_for_handler();
   executive.reload_floating_point(thread);
 
   arch::SignalFrame frame{};
   frame.return_address = action.restorer;
   auto& context = frame.user_context;
   context.flags = context_flags | (arch::FpState::frames_are_marked() ? context_with_extended_state : 0);
-  const UserStack stack = thread.signals.alternate_stack.kept();
-  context.stack = {stack.base, stack.flags, 0, stack.size};
+  const UserStack other = thread.signals.alternate_stack.kept();
+  context.stack = {other.base, other.flags, 0, other.size};
   context.blocked = thread.signals.restore_blocked ? thread.signals.saved_blocked : thread.signals.blocked;
   arch::save_to_context(thread.frame, context.context);
   context.context.floating_point = place.floating_point.value;
@@ -101,7 +103,7 @@ Result<void> run_handler(Thread& thread, int signal, const SignalAction& action)
   const UserSignalInfo told = for_user(info);
   static_assert(sizeof told == sizeof frame.information);
   memcpy(frame.information, &told, sizeof told);
-  TRY(vm::copy_out(*thread.space, thread.caller, place.frame, &frame, sizeof frame));
+  stack.write(place.frame, &frame, sizeof frame);
 
   arch::call_handler(thread.frame, {action.handler}, place.frame, signal);
   thread.signals.alternate_stack.disarm();

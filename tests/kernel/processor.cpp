@@ -113,15 +113,15 @@ KERNEL_TEST(processor_floating_point_images_are_checked) {
   memcpy(&mark, initial + arch::FpState::mark_offset, sizeof mark);
   const bool marked = arch::FpState::frames_are_marked();
   KERNEL_EXPECT(arch::FpState::marked_size(mark) == (marked ? arch::FpState::image_size() : 0));
-  memcpy(state.empty_image(), initial, sizeof initial);
+  memcpy(state.room_for_image(0), initial, sizeof initial);
   KERNEL_EXPECT(state.accept_image(nullptr).ok());
-  memcpy(state.empty_image(), initial, sizeof initial);
-  state.empty_image()[27] = 0x80;  // a bit of MXCSR that no processor has
+  memcpy(state.room_for_image(0), initial, sizeof initial);
+  state.room_for_image(0)[27] = 0x80;  // a bit of MXCSR that no processor has
   KERNEL_EXPECT(state.accept_image(nullptr).error() == Errno::einval);
   KERNEL_EXPECT(state.frame_image()[27] == 0);  // initial again
   if (marked) {
     for (size_t at : {size_t{519}, size_t{520}, size_t{575}}) {  // an unknown component, compacted form, reserved
-      state.empty_image()[at] = 0x40;
+      state.room_for_image(0)[at] = 0x40;
       KERNEL_EXPECT(state.accept_image(&mark).error() == Errno::einval);
     }
     mark.image_size += 1;

@@ -68,21 +68,40 @@ Result<i64> sys_epoll_ctl(Call& call) {
 constexpr unsigned word_deadline = 0;
 constexpr u32 phase_started = 1;
 
-// Writes events to the program's array.
+// Writes events to the program's array; the page that they go to is looked up once.
 class ToProgram final : public EventPoll::Receiver {
  public:
   ToProgram(Call& call, VirtualAddress to) : call_{call}, to_{to} {}
   bool take(const Event& event) override {
-    const Result<void> written = call_.write(to_, event);
-    error_ = written.error();
-    if (written.ok()) to_ = to_ + sizeof(Event);
-    return written.ok();
+    if (left_ < sizeof(Event)) {
+      left_ = page_size - to_.value % page_size;
+      if (left_ < sizeof(Event)) {  // it lies in two pages
+        left_ = 0;
+        error_ = call_.write(to_, event).error();
+        if (error_ == Errno{}) to_ = to_ + sizeof(Event);
+        return error_ == Errno{};
+      }
+      const Result<u8*> page = call_.space.resolve(call_.thread.caller, to_, vm::Access::write);
+      if (!page.ok()) {
+        left_ = 0;
+        error_ = page.error();
+        return false;
+      }
+      at_ = page.value();
+    }
+    __builtin_memcpy(at_, &event, sizeof event);
+    at_ += sizeof event;
+    left_ -= sizeof event;
+    to_ = to_ + sizeof event;
+    return true;
   }
   [[nodiscard]] Errno error() const { return error_; }
 
  private:
   Call& call_;
   VirtualAddress to_;
+  u8* at_ = nullptr;
+  u64 left_ = 0;  // bytes of the page behind at_
   Errno error_{};
 };
 
@@ -110,20 +129,20 @@ Result<i64> wait(Call& call, Instant deadline, VirtualAddress mask, u64 mask_siz
   StepState& step = call.thread.step;
   HeldFile file = TRY(HeldFile::take(call, 0));
   if ((file->flags() & fs::o_path) != 0) return Errno::ebadf;
+  EventPoll* const instance = fs::event_poll_of(*file);
   if (step.phase != phase_started) {
     const i32 most = call.number(2);
     if (most <= 0 || static_cast<u64>(most) > most_events) return Errno::einval;
     if (call.argument[1] >= vm::user_end || call.argument[1] + static_cast<u64>(most) * sizeof(Event) > vm::user_end) {
       return Errno::efault;
     }
-    if (fs::event_poll_of(*file) == nullptr) return Errno::einval;
+    if (instance == nullptr) return Errno::einval;
     const Result<void> masked = set_temporary_mask(call, mask, mask_size);
     if (!masked.ok()) return file.answer(call, masked.error());
     step.phase = phase_started;
     step.word[word_deadline] = static_cast<u64>(deadline.ns);
   }
-  return file.answer(call,
-                     collect_or_wait(call, *fs::event_poll_of(*file), Instant{static_cast<i64>(step.word[word_deadline])}));
+  return file.answer(call, collect_or_wait(call, *instance, Instant{static_cast<i64>(step.word[word_deadline])}));
 }
 
 Instant deadline_in_ms(i32 wait_ms) {

@@ -4,6 +4,7 @@
 #include "arch/signal_frame.h"
 #include "core/core.h"
 #include "task/executive.h"
+#include "vm/user_window.h"
 
 namespace corral::abi {
 
@@ -30,14 +31,11 @@ Result<void> load_floating_point(Call& call, VirtualAddress at) {
   }
   FpState::Mark mark{};
   const size_t size = TRY(size_of_image(call, at, mark));
-  TRY(vm::prepare(call.space, thread.caller, at, size, vm::Access::read));
+  vm::UserWindow image;
+  TRY(image.open(call.space, thread.caller, at, size, vm::Access::read));
   executive.save_floating_point(thread);
-  Result<void> loaded = vm::copy_in(call.space, thread.caller, thread.fp.empty_image(), at, size);
-  if (loaded) {
-    loaded = thread.fp.accept_image(size == FpState::plain_image_size ? nullptr : &mark);
-  } else {
-    thread.fp.reset();
-  }
+  image.read(thread.fp.room_for_image(size), at, size);
+  const Result<void> loaded = thread.fp.accept_image(size == FpState::plain_image_size ? nullptr : &mark);
   executive.reload_floating_point(thread);
   return loaded;
 }
@@ -45,7 +43,9 @@ Result<void> load_floating_point(Call& call, VirtualAddress at) {
 // blocked: nothing was changed.
 Result<void> go_back(Call& call) {
   Thread& thread = call.thread;
-  const arch::SignalFrame frame = TRY(call.read<arch::SignalFrame>(arch::signal_frame_at(thread.frame)));
+  arch::SignalFrame frame;
+  constexpr size_t size = offsetof(arch::SignalFrame, information);  // what follows was for the handler
+  TRY(vm::copy_in(call.space, thread.caller, &frame, arch::signal_frame_at(thread.frame), size));
   const auto& context = frame.user_context;
   TRY(load_floating_point(call, {context.context.floating_point}));
   signals::set_blocked(thread, context.blocked);

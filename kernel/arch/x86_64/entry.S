@@ -170,11 +170,9 @@ begin_function corral_leave_to_user
   movq CORRAL_FRAME_RFLAGS(%rdi), %rdx
   cmpq %rdx, CORRAL_FRAME_R11(%rdi)
   jne .Lslow
-  movq %rdx, %rax
-  andq $~(CORRAL_FLAGS_SYSRET_RESTORES | CORRAL_FLAGS_ALWAYS_SET), %rax
-  jnz .Lslow
-  testl $CORRAL_FLAG_INTERRUPT, %edx
-  jz .Lslow
+  andq $~(CORRAL_FLAGS_SYSRET_RESTORES & ~CORRAL_FLAGS_ALWAYS_SET), %rdx
+  cmpq $CORRAL_FLAGS_ALWAYS_SET, %rdx
+  jne .Lslow
   movq %rdi, %rsp
   restore_registers
   movq (CORRAL_FRAME_RSP - CORRAL_FRAME_VECTOR)(%rsp), %rsp

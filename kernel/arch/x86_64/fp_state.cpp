@@ -67,6 +67,13 @@ void FpState::reset() {
   write_at(area_, offset_mxcsr, initial_mxcsr);
 }
 
+// XRSTOR puts components that the header does not name into their initial state and does not read them (SDM vol. 1, 13.8).
+void FpState::reset_for_handler() {
+  memset(area_, 0, features().xsave ? end_of_header : image_size());
+  write_at(area_, offset_control_word, initial_control_word);
+  write_at(area_, offset_mxcsr, initial_mxcsr);
+}
+
 void FpState::copy_from(const FpState& other) {
   memcpy(area_, other.area_, image_size());
 }
@@ -110,9 +117,9 @@ size_t FpState::marked_size(const Mark& mark) {
   return mark.image_size;
 }
 
-u8* FpState::empty_image() {
+u8* FpState::room_for_image(size_t size) {
   mxcsr_mask_ = read_at<u32>(area_, offset_mxcsr_mask);  // as the last save left it; 0 before any
-  memset(area_, 0, image_size());
+  memset(area_ + size, 0, image_size() - size);
   return area_;
 }
 

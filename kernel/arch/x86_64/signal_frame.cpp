@@ -23,7 +23,6 @@ SignalFramePlace place_signal_frame(VirtualAddress stack_top, size_t image_size)
 }
 
 void save_to_context(const TrapFrame& f, SignalContext& c) {
-  c = {};
   c.r8 = f.r8, c.r9 = f.r9, c.r10 = f.r10, c.r11 = f.r11, c.r12 = f.r12, c.r13 = f.r13, c.r14 = f.r14, c.r15 = f.r15;
   c.rdi = f.rdi, c.rsi = f.rsi, c.rbp = f.rbp, c.rbx = f.rbx, c.rdx = f.rdx, c.rax = f.rax, c.rcx = f.rcx;
   c.rsp = f.rsp, c.rip = f.rip, c.rflags = f.rflags;

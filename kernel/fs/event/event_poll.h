@@ -75,6 +75,7 @@ class EventPoll final : public RefCounted<EventPoll> {
     Ref<OpenFile> file;
   };
   Asked first_to_ask() REQUIRES(lock_);  // stays on the list
+  u64 collect_only(EventWatch& watch, Receiver& receiver) REQUIRES(lock_);
   void end_scan(Watches& again) REQUIRES(lock_);
   [[nodiscard]] bool any_ready() EXCLUDES(lock_);
   // How many instances are in the longest chain from this one on, itself included. The nesting lock is held.

@@ -18,8 +18,11 @@ class FpState {
   // Allocates the area (features().xsave_size bytes, 64-byte aligned) in the initial state. enomem.
   Result<void> allocate();
   void reset();                          // to the state that a new program expects
+  // The same state for a handler; what the processor does not load then may stay in memory, where the thread's own signal frames
+  // show it, as they do on Linux.
+  void reset_for_handler();
   void copy_from(const FpState& other);  // both allocated; `other` saved
-  void save();     // registers → memory; pinned
+  void save();  // registers → memory; pinned
   void restore();  // memory → registers; pinned. Never faults: the image is checked by accept_image().
 
   // What a floating-point exception was, from the saved registers: the first exception that is pending and not masked.
@@ -44,15 +47,16 @@ class FpState {
   [[nodiscard]] const u8* frame_image();
   // How many bytes of an image with this mark are to be taken, if the end mark is there too; 0: the mark is none.
   [[nodiscard]] static size_t marked_size(const Mark& mark);
-  // Room for an image that comes from a program: its first bytes are to be put there, and accept_image() must follow. It refuses
-  // (einval, initial state) what would fault in restore(). `mark` null: an image of 512 bytes.
-  [[nodiscard]] u8* empty_image();
+  // Room for an image of `size` bytes (at most image_size()) that comes from a program: they are to be put there, and
+  // accept_image() must follow, or reset(). It refuses (einval, initial state) what would fault in restore(). `mark` null: an
+  // image of 512 bytes.
+  [[nodiscard]] u8* room_for_image(size_t size);
   Result<void> accept_image(const Mark* mark);
   static constexpr size_t plain_image_size = 512;
 
  private:
   u8* area_ = nullptr;
-  u32 mxcsr_mask_ = 0;  // what the processor said of MXCSR's bits when empty_image() was last given out; 0: nothing
+  u32 mxcsr_mask_ = 0;  // what the processor said of MXCSR's bits when room_for_image() was last given out; 0: nothing
 };
 
 }  // namespace corral::arch

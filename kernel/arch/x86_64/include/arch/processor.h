@@ -62,10 +62,10 @@ inline void halt() {
 
 // The time-stamp counter.
 [[nodiscard]] inline u64 cycle_counter() {
-  u32 low;
-  u32 high;
+  u64 low;  // RDTSC clears the upper halves (SDM vol. 2B)
+  u64 high;
   asm volatile("rdtsc" : "=a"(low), "=d"(high));
-  return (u64{high} << 32) | low;
+  return (high << 32) | low;
 }
 
 // A random word of the processor. False when it has no such instruction or the instruction failed.

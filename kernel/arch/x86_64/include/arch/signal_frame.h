@@ -47,7 +47,7 @@ struct SignalFramePlace {
   VirtualAddress frame, floating_point;
 };
 [[nodiscard]] SignalFramePlace place_signal_frame(VirtualAddress stack_top, size_t image_size);
-// The interrupted registers into the context; a handler call into `frame`.
+// The interrupted registers into the context, which is all zero; a handler call into `frame`.
 void save_to_context(const TrapFrame& frame, SignalContext& context);
 void call_handler(TrapFrame& frame, VirtualAddress handler, VirtualAddress signal_frame, int signal);
 // The registers of the context into `frame`; privileged bits keep safe values. einval: not a user context.
