@@ -14,6 +14,7 @@
 #include "ipc/sysv/semaphore_set.h"
 #include "memory/canary.h"
 #include "memory/heap.h"
+#include "memory/large_page.h"
 #include "memory/page_allocator.h"
 #include "platform/pc/core_start.h"
 #include "platform/pc/debug_port.h"
@@ -74,6 +75,7 @@ void read_options(const BootInfo& info) {
 
 void start_memory(const BootInfo& info) {
   if (options.memory_canary) memory::use_canaries();
+  memory::use_large_pages(options.memory_large == "always" ? memory::LargePages::yes : memory::LargePages::no);
   memory::initialise_pages(info, info.reserved_memory());
   memory::initialise_heap();
   const memory::PageStatistics pages = memory::page_statistics();

@@ -44,6 +44,7 @@ constexpr OptionDescription table[] = {
            "the allocation, counted from the first program's start, that fails; 0: none"),
     number("memory.fail.every", &O::memory_fail_every, 0, any_number,
            "after memory.fail: every NUMBER-th allocation fails as well; 0: none"),
+    choice("memory.large", &O::memory_large, "always|never", "pages of 2 MiB where programs use much memory"),
     flag("memory.canary", &O::memory_canary, "fill what the kernel leaves behind with a pattern that no program may ever see"),
     flag("provoke", &O::provoke, "let programs make the kernel fail on purpose (/proc/provoke)"),
     text("test", &O::test, "in-kernel tests to run: all, or the name of one"),

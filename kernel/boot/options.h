@@ -24,6 +24,7 @@ struct Options {
   std::string_view init = "/init";
   std::string_view root;
   std::string_view test;
+  std::string_view memory_large = "always";
   bool memory_canary = false;
   bool provoke = false;
   u64 timer_hz = 250;

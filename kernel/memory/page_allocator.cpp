@@ -14,6 +14,7 @@
 #include "memory/buddy_allocator.h"
 #include "memory/canary.h"
 #include "memory/failure.h"
+#include "memory/large_page.h"
 #include "memory/memory_map.h"
 #include "memory/page_list.h"
 #include "sync/spin_lock.h"
@@ -39,6 +40,7 @@ struct Pages {
   MemoryMap managed;
   Frame* frames = nullptr;
   u64 frame_count = 0;
+  u64 total = 0;
 };
 
 constinit Pages pages;
@@ -137,7 +139,8 @@ void initialise_pages(const BootInfo& boot, std::span<const MemoryRange> reserve
   LockGuard guard{pages.lock};
   pages.buddy.set_frames({pages.frames, pages.frame_count});
   for (const PageRange& range : usable.ranges()) pages.buddy.add(range.first, range.count);
-  pages.reserved = pages.managed.pages() - usable.pages();
+  pages.total = pages.managed.pages();
+  pages.reserved = pages.total - usable.pages();
 }
 
 Result<Frame*> allocate_page(Zero zero) {
@@ -153,6 +156,7 @@ Result<Frame*> allocate_page(Zero zero) {
   Frame* frame = list.pop();
   if (frame == nullptr) [[unlikely]] {
     frame = refill(list) ? list.pop() : list.take_zeroed();
+    if (frame == nullptr && give_up_preparation() != 0 && refill(list)) frame = list.pop();
     // What is reclaimed lies on this core's list, or has gone to the buddy allocator already.
     if (frame == nullptr && reclaimer != nullptr && reclaimer(PageList::batch) != 0) {
       frame = list.pop();
@@ -212,8 +216,19 @@ Result<Frame*> allocate_block(u32 order) {
       }
     }
     if (again) return Errno::enomem;
+    (void)give_up_preparation();
     give_back(own_list(), ~u32{0});  // perhaps what is missing lies on this core's own list
   }
+}
+
+Frame* allocate_spare_block(u32 order, u64 kept_free) {
+  if (failure_plan.strikes()) return nullptr;
+  LockGuard guard{pages.lock};
+  if (pages.buddy.free_pages() < (u64{1} << order) + pages.total / kept_free) return nullptr;
+  Frame* block = pages.buddy.allocate(order);
+  if (block == nullptr) return nullptr;
+  block->references.store(1, Order::relaxed);
+  return block;
 }
 
 void release_block(Frame& first, u32 order) {
@@ -262,11 +277,16 @@ u8* contents(const Frame& frame) {
   return arch::direct<u8>(address_of(frame));
 }
 
+u64 total_pages() {
+  return pages.total;
+}
+
 PageStatistics page_statistics() {
   PageStatistics statistics{};
   for (const PageList& list : lists) statistics.free_local += list.size();
+  statistics.free_local += pages_in_preparation();
   LockGuard guard{pages.lock};
-  statistics.total = pages.managed.pages();
+  statistics.total = pages.total;
   statistics.free_global = pages.buddy.free_pages();
   statistics.reserved = pages.reserved;
   return statistics;

@@ -28,6 +28,8 @@ void zero_page_in_advance();
 // 2^order contiguous pages, naturally aligned; takes the buddy lock. order <= max_order.
 inline constexpr u32 max_order = 10;
 [[nodiscard]] Result<Frame*> allocate_block(u32 order);
+// The same, or null, without trying hard: one page in `kept_free` of all stays free, and what stands in lists stays there.
+[[nodiscard]] Frame* allocate_spare_block(u32 order, u64 kept_free);
 void release_block(Frame& first, u32 order);
 // Gives pages away that initialise_pages was told to reserve (an initramfs that was unpacked, say): the whole pages
 // inside the range, as far as they are memory. Once for each page.
@@ -56,7 +58,8 @@ struct PageStatistics {
   u64 free_local;   // in per-core lists
   u64 reserved;     // frame array, kernel image, initramfs …
 };
-[[nodiscard]] PageStatistics page_statistics();
+[[nodiscard]] PageStatistics page_statistics();  // looks at every core
+[[nodiscard]] u64 total_pages();                 // PageStatistics::total alone, at once
 
 // Makes the n-th allocation from now fail, then every `every`-th (0: only that one); nth 0 ends that. Counts pages,
 // blocks and heap objects on all cores; for tests of the out-of-memory paths.

@@ -48,6 +48,7 @@ enum class Rank : u8 {
   heap = 85,
   slab = 86,
   kernel_map = 88,
+  large_pages = 89,
   pages = 90,
   console = 95,
   log = 97,

@@ -39,7 +39,7 @@ Errno resolve_page_fault(Thread& thread) {
     signals::force(thread, {sigsegv, code_not_mapped, 0, 0, fault.address.value});
     return Errno{};
   }
-  const Result<void> result = thread.space->handle_fault(thread.caller, fault.address, access);
+  const Result<void> result = thread.space->handle_fault_in_parts(thread.caller, fault.address, access);
   if (result) {
     thread.faults.store(thread.faults.load(Order::relaxed) + 1, Order::relaxed);
     return Errno{};

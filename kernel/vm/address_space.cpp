@@ -2,6 +2,7 @@
 // protect.cpp, remap.cpp, fork.cpp and user_memory.cpp for the rest of the class.
 #include "vm/address_space.h"
 
+#include "memory/large_page.h"
 #include "memory/page_allocator.h"
 #include "vm/core_translation.h"
 #include "vm/translation_drop.h"
@@ -74,6 +75,7 @@ Result<Frame*> AddressSpace::hold_page(VirtualAddress page) {
   LockGuard guard{lock_};  // pages are taken out of the table under it, so this one cannot go before it is shared
   arch::Translation found;
   if (page.value >= user_end || !table_.lookup(page, found) || !found.rights.user) return Errno::efault;
+  if (found.large) memory::split_large_page(memory::frame_of({round_down(found.frame.value, arch::large_page)}));
   Frame& frame = memory::frame_of(found.frame);
   memory::share_page(frame);
   return &frame;
@@ -90,9 +92,14 @@ Result<void> AddressSpace::residency(VirtualAddress start, std::span<u8> pages) 
   if (areas_.covered_until(start, end) != end) return Errno::enomem;
   table_.for_each(
       start, end,
-      [](void* c, VirtualAddress page, const arch::Translation&) {
+      [](void* c, VirtualAddress page, const arch::Translation& found) {
         auto& into = *static_cast<Context*>(c);
-        into.pages[(page - into.start) / page_size] = 1;
+        const VirtualAddress last = page + (found.large ? arch::large_page : page_size);
+        for (VirtualAddress at = page < into.start ? into.start : page; at < last; at = at + page_size) {
+          const u64 index = (at - into.start) / page_size;
+          if (index >= into.pages.size()) return;
+          into.pages[index] = 1;
+        }
       },
       &context);
   return {};

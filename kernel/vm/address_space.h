@@ -55,6 +55,7 @@ struct MapRequest {
   bool shared = false;         // with children; anonymous ones get a backing of their own
   bool may_write = true;       // false: mprotect must not add the right to write (file open for reading only)
   bool populate = false;
+  bool small_pages = false;    // never large ones
   bool reserve = true;         // false: as much as wished, whatever memory there is (MAP_NORESERVE)
   VirtualAddress limit{user_end};  // unless fixed: the area ends at or below
   AreaKind kind = AreaKind::anonymous;  // stack, not fixed: ends at stack_end
@@ -90,6 +91,8 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   Result<void> discard(Caller& caller, VirtualAddress start, u64 length, bool anonymous_only = false);
   Result<VirtualAddress> set_break(Caller& caller, VirtualAddress wish);      // answers the break in force
   void set_break_start(VirtualAddress start) EXCLUDES(lock_);                 // by the program loader
+  // MADV_NOHUGEPAGE, MADV_HUGEPAGE: whether large pages may appear in the range from now on. enomem: gaps.
+  Result<void> advise_large(Caller& caller, VirtualAddress start, u64 length, bool allowed);
   // A copy-on-write child. The parent's writable private pages become read-only on every core first; but the page of
   // `kept` (0: none) stays as it is, and the child gets a copy of it at once: so a prepared word stays prepared.
   Result<Ref<AddressSpace>> fork(Caller& caller, VirtualAddress kept = {});
@@ -99,6 +102,9 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   // A fault of the calling thread. ok: try the access again. blocked. efault: nothing is mapped there; eacces: not with
   // this right (both SIGSEGV); eio: beyond the end of a file (SIGBUS); enomem: the process cannot go on.
   Result<void> handle_fault(Caller& caller, VirtualAddress address, Access access);
+  // The same for a program, which tries again by itself: a large page may only have got nearer, so that the core does other
+  // things between.
+  Result<void> handle_fault_in_parts(Caller& caller, VirtualAddress address, Access access);
 
   // ---- kernel access to user memory ------------------------------------------------------------------------------
   // A kernel pointer to the user byte at `address`, good until the end of its page and of this step; faults the page in as
@@ -162,8 +168,15 @@ class AddressSpace final : public RefCounted<AddressSpace> {
 
   // ---- faults (faults.cpp) ----
   // The two usual faults, settled in one look: the first touch of anonymous memory, and a write to a page that is not shared
-  // any more. False: look at it closely.
-  bool settle_at_once(VirtualAddress page, Access access) EXCLUDES(lock_);
+  // any more.
+  enum class AtOnce : u8 {
+    done,
+    preparing,    // a large page: ask again
+    look_closely,
+  };
+  AtOnce settle_at_once(VirtualAddress page, Access access) EXCLUDES(lock_);
+  AtOnce look_once(VirtualAddress page, Access access, bool may_be_large) EXCLUDES(lock_);
+  AtOnce touch_first(const Area& area, VirtualAddress page, Access access, bool may_be_large) REQUIRES(lock_);
   void map_neighbours(const Area& area, VirtualAddress page, Supply& supply) REQUIRES(lock_);
   Result<void> settle_fault(Caller& caller, VirtualAddress page, Access access, bool only_missing);
   Result<Settled> try_to_settle(Caller& caller, VirtualAddress page, Access access, Supply& supply) REQUIRES(lock_);
@@ -181,6 +194,16 @@ class AddressSpace final : public RefCounted<AddressSpace> {
     const CoreId core = this_core().id();
     if (!active_.contains(core, Order::relaxed)) active_.add(core, Order::seq_cst);
   }
+
+  // ---- large pages (large_pages.cpp). Each lies inside one area: who cuts areas splits what lies across the cut. ----
+  // A large page fits round `page`, and nothing is mapped there yet.
+  [[nodiscard]] bool fits_large(const Area& area, VirtualAddress page) REQUIRES(lock_);
+  // The private large page round `page` belongs to this space alone, and may be written from now on; false: others share it.
+  bool take_over_large(const Area& area, VirtualAddress page, const arch::Translation& found) REQUIRES(lock_);
+  // Splits large pages that lie across a border, and then cuts the areas there. enomem.
+  Result<void> isolate(VirtualAddress start, VirtualAddress end) REQUIRES(lock_);
+  // Before pages move: splits those which cannot move as a whole. enomem.
+  Result<void> split_for_move(VirtualAddress from, VirtualAddress to, u64 length) REQUIRES(lock_);
 
   // ---- changes (change.cpp): one at a time, see Caller ----
   // False: the step answers blocked.

@@ -58,6 +58,7 @@ struct Area {
   VirtualAddress start, end;  // page aligned, end exclusive
   Protection protection;
   bool shared = false;
+  bool small_pages = false;   // no large ones, even if they would fit
   bool may_write = true;      // false: a shared mapping of a file that is open for reading only
   AreaKind kind = AreaKind::anonymous;
   Ref<Backing> backing;       // null: anonymous
@@ -71,6 +72,7 @@ struct Area {
   void copy_attributes(const Area& other) {
     protection = other.protection;
     shared = other.shared;
+    small_pages = other.small_pages;
     may_write = other.may_write;
     kind = other.kind;
     backing = other.backing;

@@ -2,6 +2,7 @@
 //
 // Pages are taken out in rounds when there is no memory to note them all: each round waits for the other cores.
 // Context: the step of the thread that asks for the change.
+#include "memory/large_page.h"
 #include "memory/page_allocator.h"
 #include "trace/panic.h"
 #include "vm/address_space.h"
@@ -62,6 +63,10 @@ bool AddressSpace::drop_everywhere(Caller& caller) {
       return false;
     }
   }
+  if (!drop.tables.empty()) {
+    LockGuard guard{lock_};
+    while (Frame* table = drop.tables.pop_front()) table_.keep_table(memory::address_of(*table));
+  }
   drop.frames.release_all();
   drop.reset_range();
   return true;
@@ -72,17 +77,31 @@ Result<void> AddressSpace::take_out_pages(Caller& caller, VirtualAddress end) {
     TranslationDrop& drop;
     u64 taken;
   };
-  const auto take = [](void* context, VirtualAddress page, PhysicalAddress frame) {
+  const auto take = [](void* context, VirtualAddress page, PhysicalAddress address, arch::Held held) {
     auto& round = *static_cast<Round*>(context);
-    if (!round.drop.frames.add(memory::frame_of(frame))) return false;
+    Frame& frame = memory::frame_of(address);
+    switch (held) {
+      case arch::Held::table: round.drop.tables.push_back(frame); break;
+      case arch::Held::large_page:
+        if (!round.drop.frames.add_large(frame)) return false;
+        round.drop.include_large(page);
+        round.taken += memory::large_pages;
+        return true;
+      case arch::Held::page:
+        if (!round.drop.frames.add(frame)) return false;
+        ++round.taken;
+        break;
+    }
     round.drop.include(page);
-    ++round.taken;
     return true;
   };
   while (caller.dropping || caller.next < end) {
     if (!caller.dropping) {
       Round round{caller.drop, 0};
       LockGuard guard{lock_};
+      // Where areas stay, a large page may have appeared across a border since the last round.
+      if (caller.next.value % arch::large_page != 0) TRY(table_.split(caller.next));
+      if (end.value % arch::large_page != 0) TRY(table_.split(end));
       caller.next = table_.take_out(caller.next, end, take, &round);
       if (resident_ > peak_) peak_ = resident_;
       resident_ -= round.taken;
@@ -95,7 +114,7 @@ Result<void> AddressSpace::take_out_pages(Caller& caller, VirtualAddress end) {
 Result<void> AddressSpace::take_out(Caller& caller, VirtualAddress start, VirtualAddress end) {
   if (!caller.taking) {
     LockGuard guard{lock_};
-    TRY(areas_.isolate(start, end));
+    TRY(isolate(start, end));
     Area* taken = areas_.take(start, end);
     while (taken != nullptr) {
       Area* area = std::exchange(taken, taken->following);
@@ -155,7 +174,8 @@ Result<void> AddressSpace::discard(Caller& caller, VirtualAddress start, u64 len
     caller.next = start;
     caller.taking = true;
   }
-  TRY(take_out_pages(caller, end));  // blocked alone
+  const Result<void> taken = take_out_pages(caller, end);
+  if (!taken.ok()) return give_up(caller, taken.error());
   const bool gap = caller.note != 0;
   leave(caller);
   if (gap) return Errno::enomem;

@@ -3,6 +3,7 @@
 // Pages are allocated, zeroed and read from their backing outside the lock; then the fault is looked at again, since
 // other threads may have settled it, or taken the area away, meanwhile. Context: the faulting thread's step.
 #include "lib/memory_functions.h"
+#include "memory/large_page.h"
 #include "memory/page_allocator.h"
 #include "trace/panic.h"
 #include "vm/address_space.h"
@@ -98,36 +99,64 @@ struct AddressSpace::Supply {
   }
 };
 
-Result<void> AddressSpace::handle_fault(Caller& caller, VirtualAddress address, Access access) {
+Result<void> AddressSpace::handle_fault_in_parts(Caller& caller, VirtualAddress address, Access access) {
   if (address.value >= user_end) return Errno::efault;
   join_active();
-  if (settle_at_once(address.page(), access)) return {};
+  if (settle_at_once(address.page(), access) != AtOnce::look_closely) return {};
   return settle_fault(caller, address.page(), access, false);
 }
 
-bool AddressSpace::settle_at_once(VirtualAddress page, Access access) {
+Result<void> AddressSpace::handle_fault(Caller& caller, VirtualAddress address, Access access) {
+  if (address.value >= user_end) return Errno::efault;
+  join_active();
+  AtOnce outcome = AtOnce::preparing;
+  while (outcome == AtOnce::preparing) outcome = settle_at_once(address.page(), access);
+  if (outcome == AtOnce::done) return {};
+  return settle_fault(caller, address.page(), access, false);
+}
+
+AddressSpace::AtOnce AddressSpace::settle_at_once(VirtualAddress page, Access access) {
   if (table_.reach(page, false) == nullptr) memory::zero_page_in_advance();
+  const AtOnce outcome = look_once(page, access, true);
+  if (outcome != AtOnce::preparing) return outcome;
+  if (memory::prepare_large_page() != memory::Preparation::impossible) return AtOnce::preparing;
+  return look_once(page, access, false);
+}
+
+AddressSpace::AtOnce AddressSpace::look_once(VirtualAddress page, Access access, bool may_be_large) {
   LockGuard guard{lock_};
   const Area* area = areas_.find(page);
-  if (area == nullptr || !permits(*area, access) || copying_) return false;
+  if (area == nullptr || !permits(*area, access) || copying_) return AtOnce::look_closely;
   arch::Translation found;
-  if (!table_.lookup(page, found)) {
-    if (area->backing) return false;
-    const Result<Frame*> frame = memory::allocate_page(memory::Zero::yes);
-    if (!frame.ok()) return false;
-    if (!table_.map(page, memory::address_of(*frame.value()), rights_of(*area)).ok()) {
-      memory::release_page(*frame.value());
-      return false;
-    }
-    ++resident_;
-    return true;
-  }
-  if (access != Access::write || area->shared || found.rights.write) return false;
+  if (!table_.lookup(page, found)) return area->backing ? AtOnce::look_closely : touch_first(*area, page, access, may_be_large);
+  if (access != Access::write || area->shared || found.rights.write) return AtOnce::look_closely;
+  if (found.large) return take_over_large(*area, page, found) ? AtOnce::done : AtOnce::look_closely;
   // Acquire: whoever shared the page has finished with it.
-  if (memory::frame_of(found.frame).references.load(Order::acquire) != 1 || being_broken(page)) return false;
+  if (memory::frame_of(found.frame).references.load(Order::acquire) != 1 || being_broken(page)) return AtOnce::look_closely;
   table_.protect(page, rights_of(*area));
   CoreTranslation::here().refresh(*this, page);
-  return true;
+  return AtOnce::done;
+}
+
+AddressSpace::AtOnce AddressSpace::touch_first(const Area& area, VirtualAddress page, Access access, bool may_be_large) {
+  if (may_be_large && access == Access::write && fits_large(area, page)) {
+    Frame* first = memory::take_large_page();
+    if (first == nullptr) return AtOnce::preparing;
+    const VirtualAddress start{round_down(page.value, arch::large_page)};
+    if (table_.map_large(start, memory::address_of(*first), rights_of(area)).ok()) {
+      resident_ += memory::large_pages;
+      return AtOnce::done;
+    }
+    memory::release_large_page(*first);
+  }
+  const Result<Frame*> frame = memory::allocate_page(memory::Zero::yes);
+  if (!frame.ok()) return AtOnce::look_closely;
+  if (!table_.map(page, memory::address_of(*frame.value()), rights_of(area)).ok()) {
+    memory::release_page(*frame.value());
+    return AtOnce::look_closely;
+  }
+  ++resident_;
+  return AtOnce::done;
 }
 
 Result<void> AddressSpace::settle_fault(Caller& caller, VirtualAddress page, Access access, bool only_missing) {
@@ -171,6 +200,10 @@ Result<AddressSpace::Settled> AddressSpace::try_to_settle(Caller& caller, Virtua
   }
   if (!present) return map_missing(*area, page, access, supply);
   if (access == Access::write && !area->shared) {
+    if (found.large) {
+      if (take_over_large(*area, page, found)) return Settled::done;
+      TRY(table_.split(page));  // and then one small page is copied
+    }
     return break_sharing(caller, *area, page, memory::frame_of(found.frame), supply);
   }
   // The area has rights that the page was not given when it was mapped.

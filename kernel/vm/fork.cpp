@@ -55,6 +55,7 @@ Result<void> AddressSpace::copy_area(AddressSpace& child, Caller& caller, const 
 Result<void> AddressSpace::copy_into(AddressSpace& child, Caller& caller, VirtualAddress kept) {
   LockGuard guard{lock_};
   copying_ = true;
+  if (kept.value != 0) TRY(table_.split(kept.page()));
   for (const Area* area = areas_.first(); area != nullptr; area = areas_.next(*area)) {
     TRY(copy_area(child, caller, *area, kept));
   }

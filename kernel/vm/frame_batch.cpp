@@ -1,14 +1,17 @@
 // Pages to be released later. See frame_batch.h.
 #include "vm/frame_batch.h"
 
+#include "memory/large_page.h"
 #include "memory/page_allocator.h"
 
 namespace corral::vm {
 
 namespace {
 
-Frame** notes_in(const Frame& page) {
-  return reinterpret_cast<Frame**>(memory::contents(page));
+constexpr u64 large_bit = 1;
+
+u64* notes_in(const Frame& page) {
+  return reinterpret_cast<u64*>(memory::contents(page));
 }
 
 }  // namespace
@@ -18,8 +21,16 @@ bool FrameBatch::add(Frame& frame) {
     own_.push_back(frame);
     return true;
   }
+  return add_note(reinterpret_cast<u64>(&frame));
+}
+
+bool FrameBatch::add_large(Frame& first) {
+  return add_note(reinterpret_cast<u64>(&first) | large_bit);
+}
+
+bool FrameBatch::add_note(u64 note) {
   if (inline_count_ < inline_capacity) {
-    inline_[inline_count_++] = &frame;
+    inline_[inline_count_++] = note;
     return true;
   }
   Frame* page = notes_.back();
@@ -30,17 +41,26 @@ bool FrameBatch::add(Frame& frame) {
     notes_.push_back(*page);
     last_count_ = 0;
   }
-  notes_in(*page)[last_count_++] = &frame;
+  notes_in(*page)[last_count_++] = note;
   return true;
+}
+
+void FrameBatch::release(u64 note) {
+  Frame& frame = *reinterpret_cast<Frame*>(note & ~large_bit);
+  if ((note & large_bit) != 0) {
+    memory::release_large_page(frame);
+  } else {
+    memory::release_page(frame);
+  }
 }
 
 void FrameBatch::release_all() {
   while (Frame* frame = own_.pop_front()) memory::release_page(*frame);
-  for (u32 i = 0; i < inline_count_; ++i) memory::release_page(*inline_[i]);
+  for (u32 i = 0; i < inline_count_; ++i) release(inline_[i]);
   inline_count_ = 0;
   while (Frame* page = notes_.pop_front()) {
     const u64 count = notes_.empty() ? last_count_ : page_capacity;
-    for (u64 i = 0; i < count; ++i) memory::release_page(*notes_in(*page)[i]);
+    for (u64 i = 0; i < count; ++i) release(notes_in(*page)[i]);
     memory::release_page(*page);
   }
   last_count_ = 0;

@@ -21,18 +21,23 @@ class FrameBatch {
   [[nodiscard]] bool empty() { return own_.empty() && inline_count_ == 0 && notes_.empty(); }
   // Takes over one reference; false: no room, nothing taken.
   [[nodiscard]] bool add(Frame& frame);
+  [[nodiscard]] bool add_large(Frame& first);  // a large reference (memory/large_page.h)
   // Drops every reference.
   void release_all();
 
  private:
   static constexpr u32 inline_capacity = 14;
-  static constexpr u64 page_capacity = page_size / sizeof(Frame*);
+  static constexpr u64 page_capacity = page_size / sizeof(u64);
+
+  // A note is the address of a Frame; the lowest bit says that the reference is a large one.
+  [[nodiscard]] bool add_note(u64 note);
+  static void release(u64 note);
 
   IntrusiveList<Frame, &Frame::link> own_;
   IntrusiveList<Frame, &Frame::link> notes_;  // pages full of notes, the newest last
   u64 last_count_ = 0;                        // notes in the newest of them
   u32 inline_count_ = 0;
-  Frame* inline_[inline_capacity] = {};
+  u64 inline_[inline_capacity] = {};
 };
 
 }  // namespace corral::vm

@@ -16,7 +16,7 @@ constexpr u64 note_fixed = 1, note_no_replace = 2, note_populate = 4, note_reser
 
 // A wish for far more private writable memory than there is is refused at once, as Linux's heuristic overcommit does.
 bool obviously_too_much(u64 bytes) {
-  return bytes / page_size > memory::page_statistics().total * 2;
+  return bytes / page_size > memory::total_pages() * 2;
 }
 
 }  // namespace
@@ -61,6 +61,7 @@ Result<void> AddressSpace::prepare_area(Caller& caller, const MapRequest& reques
   area->end = area->start + length;
   area->protection = request.protection;
   area->shared = request.shared;
+  area->small_pages = request.small_pages;
   area->may_write = request.may_write;
   area->kind = request.kind;
   area->backing = static_cast<Ref<Backing>&&>(backing);

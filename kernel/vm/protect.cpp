@@ -8,7 +8,7 @@
 namespace corral::vm {
 
 Result<void> AddressSpace::change_protection(Caller& caller, VirtualAddress start, VirtualAddress end, Protection protection) {
-  TRY(areas_.isolate(start, end));
+  TRY(isolate(start, end));
   struct Context {
     arch::PageTable& table;
     const Area& area;
@@ -22,7 +22,9 @@ Result<void> AddressSpace::change_protection(Caller& caller, VirtualAddress star
     if (!context.area.shared || told_first) has.write = has.write && had.write;
     if (has == had) return;
     context.table.protect(page, has);
-    if ((had.write && !has.write) || (had.execute && !has.execute) || (had.user && !has.user)) context.drop.include(page);
+    const bool lost = (had.write && !has.write) || (had.execute && !has.execute) || (had.user && !has.user);
+    if (lost && found.large) context.drop.include_large(page);
+    if (lost) context.drop.include(page);
   };
   for (Area* area = areas_.first_above(start); area != nullptr && area->start < end; area = areas_.next(*area)) {
     if (area->protection == protection) continue;

@@ -23,6 +23,7 @@ Result<void> AddressSpace::check_remap(const RemapRequest& request) {
 }
 
 Result<void> AddressSpace::move_pages(Caller& caller, VirtualAddress from, VirtualAddress to, u64 length) {
+  TRY(split_for_move(from, to, length));
   struct Context {
     arch::PageTable& table;
     TranslationDrop& drop;
@@ -35,14 +36,19 @@ Result<void> AddressSpace::move_pages(Caller& caller, VirtualAddress from, Virtu
       [](void* c, VirtualAddress page, const arch::Translation& found) {
         auto& move = *static_cast<Context*>(c);
         if (move.error != Errno{}) return;
-        move.error = move.table.map(move.to + (page - move.from), found.frame, found.rights).error();
+        const VirtualAddress place = move.to + (page - move.from);
+        move.error = (found.large ? move.table.map_large(place, found.frame, found.rights)
+                                  : move.table.map(place, found.frame, found.rights))
+                         .error();
       },
       &context);
   const auto take = [](void* c, VirtualAddress page, const arch::Translation&) {
     auto& move = *static_cast<Context*>(c);
     arch::Translation was;
     move.table.unmap(page, was);
-    if (move.error == Errno{}) move.drop.include(page);
+    if (move.error != Errno{}) return;
+    move.drop.include(page);
+    if (was.large) move.drop.include_large(page);
   };
   const VirtualAddress given_up = context.error == Errno{} ? from : to;
   table_.for_each(given_up, given_up + length, take, &context);
@@ -79,7 +85,7 @@ Result<void> AddressSpace::resize_area(Caller& caller, const RemapRequest& reque
   moved->start = place;
   moved->end = place + new_length;
   if (old_length != 0) {
-    TRY(areas_.isolate(old_start, old_end));
+    TRY(isolate(old_start, old_end));
     const Result<void> pages = move_pages(caller, old_start, place, old_length);
     if (!pages.ok()) {
       areas_.join(old_start, old_end);

@@ -5,6 +5,7 @@
 // object belongs to the answering cores.
 #pragma once
 
+#include "arch/page_table.h"
 #include "core/core.h"
 #include "core/outbox.h"
 #include "lib/atomic.h"
@@ -25,6 +26,7 @@ class TranslationDrop {
   AddressSpace* space = nullptr;
   u64 generation = 0;                   // of the space, which this request began
   FrameBatch frames;                    // to be released when all cores have answered
+  IntrusiveList<Frame, &Frame::link> tables;  // to be used again then: table pages that were taken out
   // Run by the core that answers last, before the wake-up, with no lock held; must not wait. Null: nothing.
   void (*finish)(TranslationDrop& drop) = nullptr;
   ListLink break_link;                  // AddressSpace: the pages whose sharing is being broken; its lock
@@ -38,6 +40,10 @@ class TranslationDrop {
     }
     if (page < start) start = page;
     if (page + page_size > end) end = page + page_size;
+  }
+  void include_large(VirtualAddress first) {
+    include(first);
+    include(first + (arch::large_page - page_size));
   }
   [[nodiscard]] bool nothing() const { return start == end; }
   void reset_range() { start = end = VirtualAddress{}; }

@@ -31,12 +31,13 @@ Result<u8*> AddressSpace::resolve(Caller& caller, VirtualAddress address, Access
 Result<u8*> AddressSpace::fault_in(Caller& caller, VirtualAddress address, Access access) {
   if (address.value >= user_end) return Errno::efault;
   const VirtualAddress page = address.page();
+  join_active();
   for (;;) {
     arch::Translation found;
     if (table_.lookup(page, found) && permits(found.rights, access)) {
       return arch::direct(found.frame) + address.value % page_size;
     }
-    const Result<void> settled = settle_fault(caller, page, access, false);
+    const Result<void> settled = handle_fault(caller, page, access);
     if (settled.ok()) continue;
     const bool unreachable = settled.error() == Errno::eio || settled.error() == Errno::eacces;
     return unreachable ? Errno::efault : settled.error();

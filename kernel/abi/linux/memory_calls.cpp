@@ -109,6 +109,7 @@ Result<i64> sys_mmap(Call& call) {
   request.fixed = (flags & map_fixed) != 0;
   request.fixed_noreplace = (flags & map_fixed_noreplace) != 0;
   request.populate = (flags & (map_populate | map_locked)) != 0 && (flags & map_nonblock) == 0;
+  request.small_pages = (flags & map_stack) != 0;  // thousands of stacks, each hardly used
   request.reserve = (flags & map_noreserve) == 0;
   if ((flags & map_32bit) != 0) request.limit = VirtualAddress{end_of_32bit_mappings};
   if (anonymous && (flags & map_hugetlb) != 0) return Errno::enomem;  // there are no huge pages
@@ -241,6 +242,8 @@ Result<i64> sys_madvise(Call& call) {
     case dont_need:
     case dont_need_locked: return as_result(call.space.discard(caller, start, length));
     case free: return as_result(call.space.discard(caller, start, length, true));
+    case huge_page:
+    case no_huge_page: return as_result(call.space.advise_large(caller, start, length, advice == huge_page));
     default: break;
   }
   if (!call.space.covers(start, start + rounded)) return Errno::enomem;

@@ -20,7 +20,8 @@ inline constexpr u64 entry_no_execute = u64{1} << 63;
 inline constexpr u64 entry_address = 0x000f'ffff'ffff'f000;
 
 inline constexpr u32 table_entries = 512;
-inline constexpr u32 leaf_level = 0;  // 4 KiB
+inline constexpr u32 leaf_level = 0;   // 4 KiB
+inline constexpr u32 large_level = 1;  // 2 MiB
 inline constexpr u32 root_level = 3;
 inline constexpr u32 kernel_half = 256;  // first entry of the root that is the kernel's
 
@@ -60,6 +61,15 @@ inline void store_entry(u64* place, u64 entry) {
 // need not write the entry later.
 [[nodiscard]] u64 leaf_bits(const Rights& rights);
 [[nodiscard]] Rights rights_of(u64 leaf);
+
+// An entry of a user's table at large_level.
+constexpr bool is_large(u64 entry) {
+  return (entry & (entry_present | entry_large)) == (entry_present | entry_large);
+}
+// Where a large leaf points.
+constexpr u64 large_frame(u64 entry) {
+  return entry & entry_address & ~(level_size(large_level) - 1);  // bit 12 is PAT, not address
+}
 
 // The place of the 4 KiB leaf of `address`, or null: no table there. A larger page in the way gives null.
 [[nodiscard]] u64* leaf_place(PhysicalAddress root, u64 address);

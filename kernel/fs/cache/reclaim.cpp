@@ -82,7 +82,7 @@ u64 reclaim(u64 wanted) {
 }
 
 void make_room(u64 pages) {
-  const u64 least = memory::page_statistics().total / free_share + pages;
+  const u64 least = memory::total_pages() / free_share + pages;
   for (u64 rounds = 0; rounds < step && free_pages() < least; ++rounds) {
     if (reclaim(step) == 0) break;
   }

@@ -126,7 +126,7 @@ u64 dirty_pages() {
 }
 
 bool too_many() {
-  return dirty_pages() > memory::page_statistics().total / dirty_share;
+  return dirty_pages() > memory::total_pages() / dirty_share;
 }
 
 Result<void> flush_all(u64& progress, Waiter& waiter, const FileSystem* only) {

@@ -13,7 +13,7 @@ constinit Atomic<u64> watch_count{0};
 
 // As Linux: watches may take a 25th of memory.
 u64 most_watches() {
-  return memory::page_statistics().total * page_size / 25 / sizeof(EventWatch);
+  return memory::total_pages() * page_size / 25 / sizeof(EventWatch);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "fs/mounts.h"
 #include "fs/proc/proc.h"
 #include "memory/heap.h"
+#include "memory/large_page.h"
 #include "memory/page_allocator.h"
 
 namespace corral::fs::proc {
@@ -43,6 +44,7 @@ Result<void> meminfo(TextBuffer& to, const Subject&) {
   line("SwapTotal:", 0);
   line("SwapFree:", 0);
   line("Dirty:", write_back::dirty_pages());
+  line("AnonHugePages:", memory::large_pages_in_use() * memory::large_pages);
   line("Shmem:", files);
   line("Slab:", heap.slab_pages + heap.block_pages);
   line("SReclaimable:", 0);

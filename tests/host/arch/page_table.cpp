@@ -1,6 +1,6 @@
 // Translation tables against a map: random pages of a few far-apart regions are mapped, changed, taken out and visited; at
 // the end every table page is given back. Memory failing at any point changes nothing.
-// sources: kernel/arch/x86_64/page_table.cpp
+// sources: kernel/arch/x86_64/page_table.cpp kernel/arch/x86_64/page_runs.cpp
 #include "arch/page_table.h"
 
 #include <gtest/gtest.h>
@@ -11,6 +11,7 @@
 
 #include "arch/processor.h"
 #include "arch/x86_64/paging.h"
+#include "memory/large_page.h"
 #include "memory/page_allocator.h"
 #include "support/host_machine.h"
 
@@ -168,6 +169,140 @@ TEST_F(PageTables, OutOfMemoryAtAnyPointLosesNothing) {
     memory::fail_allocation(0, 0);
     EXPECT_EQ(free_pages(), before);
   }
+}
+
+Frame& prepared_large_page() {
+  while (memory::prepare_large_page() == memory::Preparation::under_way) continue;
+  return *memory::take_large_page();
+}
+
+constexpr Rights for_writing{.write = true, .user = true};
+
+// Three places of large pages in two tables, one a copy of the other now and then: mapped, split, protected, taken out. Each byte
+// is where it should be, and at the end all memory is back.
+TEST_F(PageTables, LargePagesAreSplitSharedAndTakenOut) {
+  constexpr u64 base = 0x5555'5540'0000;
+  struct Taken {
+    std::vector<u64> pages, tables;
+  };
+  const auto take = [](void* context, VirtualAddress page, PhysicalAddress frame, Held held) {
+    auto& taken = *static_cast<Taken*>(context);
+    switch (held) {
+      case Held::table: taken.tables.push_back(frame.value); break;
+      case Held::large_page: {
+        EXPECT_EQ(page.value % large_page, 0u);
+        memory::release_large_page(memory::frame_of(frame));
+        taken.pages.push_back(page.value);
+        break;
+      }
+      case Held::page: memory::release_page(memory::frame_of(frame)); taken.pages.push_back(page.value);
+    }
+    return true;
+  };
+  std::mt19937_64 random{5};
+  const u64 before = free_pages();
+  for (int round = 0; round < 60; ++round) {
+    PageTable table = PageTable::create().take();
+    PageTable child = PageTable::create().take();
+    u64 frames[3];
+    for (u64 i = 0; i < 3; ++i) {
+      const VirtualAddress place{base + i * large_page};
+      ASSERT_TRUE(table.room_for_large(place));
+      Frame& first = prepared_large_page();
+      frames[i] = memory::address_of(first).value;
+      ASSERT_TRUE(table.map_large(place, {frames[i]}, for_writing).ok());
+      ASSERT_FALSE(table.room_for_large(place));
+      ASSERT_EQ(table.map_large(place, {frames[i]}, for_writing).error(), Errno::eexist);
+      ASSERT_EQ(table.map(place, {frames[i]}, for_writing).error(), Errno::einval);
+    }
+    const auto all_there = [&](PageTable& in, bool write) {
+      for (u64 at = 0; at < 3 * large_page; at += page_size) {
+        Translation found{};
+        if (!in.lookup({base + at}, found) || found.frame.value != frames[at / large_page] + at % large_page) return false;
+        u8* byte = in.reach({base + at + 77}, write);
+        if (byte != direct(found.frame) + 77 || (in.reach({base + at}, true) != nullptr) != write) return false;
+      }
+      return true;
+    };
+    ASSERT_TRUE(all_there(table, true));
+    if (random() % 2 == 0) ASSERT_TRUE(table.split({base + random() % (3 * large_page)}).ok());
+    PageTable::Copied copied;
+    ASSERT_TRUE(table.copy_for_reading(child, {base}, {base + 3 * large_page}, copied).ok());
+    EXPECT_EQ(copied.pages, 3 * memory::large_pages);
+    EXPECT_EQ(copied.first_lost.value, base);
+    EXPECT_EQ(copied.end_lost.value, base + 3 * large_page);
+    for (int i = 0; i < 2; ++i)
+      ASSERT_TRUE((random() % 2 == 0 ? table : child).split({base + random() % (3 * large_page)}).ok());
+    ASSERT_TRUE(all_there(table, false));
+    ASSERT_TRUE(all_there(child, false));
+    ASSERT_TRUE(table.split({base + large_page}).ok());
+    Taken taken;
+    const u64 tables = table.table_pages();
+    EXPECT_EQ(table.take_out({base + large_page}, {base + 2 * large_page}, take, &taken).value, base + 2 * large_page);
+    EXPECT_EQ(taken.pages.size(), memory::large_pages);
+    ASSERT_EQ(taken.tables.size(), 1u);
+    table.keep_table({taken.tables[0]});
+    EXPECT_EQ(table.table_pages(), tables);
+    EXPECT_TRUE(table.room_for_large({base + large_page}));
+    ASSERT_TRUE(all_there(child, false));
+    ASSERT_TRUE(table.map({base + large_page}, {0x1000}, for_writing).ok());  // in the table that was kept
+    EXPECT_EQ(table.table_pages(), tables);
+    Translation was{};
+    for (u64 at = page_size; at < large_page; at += page_size) ASSERT_FALSE(table.lookup({base + large_page + at}, was));
+    ASSERT_TRUE(table.unmap({base + large_page}, was));
+    for (PageTable* one : {&table, &child}) {
+      one->release_pages();
+      u64 released = 0;
+      one->destroy(release, &released);
+    }
+    ASSERT_EQ(free_pages(), before);
+  }
+}
+
+TEST_F(PageTables, OneHolderMayTakeALargePageOver) {
+  const u64 before = free_pages();
+  Frame& first = prepared_large_page();
+  EXPECT_EQ(memory::large_pages_in_use(), 1u);
+  EXPECT_TRUE(memory::claim_large_page(first));
+  memory::share_large_page(first);
+  EXPECT_FALSE(memory::claim_large_page(first));
+  memory::split_large_page(first);  // by the other one, who then gives up all but one page
+  for (u64 i = 1; i < memory::large_pages; ++i) memory::release_page((&first)[i]);
+  EXPECT_FALSE(memory::claim_large_page(first));
+  EXPECT_EQ(memory::large_pages_in_use(), 0u);
+  memory::share_large_page(first);
+  memory::release_large_page(first);
+  memory::release_page(first);
+  EXPECT_TRUE(memory::claim_large_page(first));
+  EXPECT_EQ(memory::large_pages_in_use(), 1u);
+  memory::release_large_page(first);
+  EXPECT_EQ(free_pages(), before);
+}
+
+TEST_F(PageTables, LargePagesLeaveMemoryForSmallOnes) {
+  const u64 before = free_pages();
+  std::vector<Frame*> all;
+  for (;;) {
+    memory::Preparation prepared = memory::Preparation::under_way;
+    while (prepared == memory::Preparation::under_way) prepared = memory::prepare_large_page();
+    if (prepared == memory::Preparation::impossible) break;
+    EXPECT_EQ(free_pages() + (all.size()) * memory::large_pages, before);  // it counts as free
+    all.push_back(memory::take_large_page());
+    for (u64 at = 0; at < memory::large_page_size; at += 4000) ASSERT_EQ(memory::contents(*all.back())[at], 0);
+  }
+  EXPECT_GE(free_pages(), memory::page_statistics().total / 4);
+  EXPECT_GT(all.size(), 8u);
+  for (Frame* first : all) memory::release_large_page(*first);
+  EXPECT_EQ(memory::prepare_large_page(), memory::Preparation::under_way);
+  std::vector<Frame*> small;  // what is in preparation is given up when memory ends
+  for (;;) {
+    const Result<Frame*> page = memory::allocate_page(memory::Zero::no);
+    if (!page.ok()) break;
+    small.push_back(page.value());
+  }
+  EXPECT_EQ(free_pages(), 0u);
+  for (Frame* page : small) memory::release_page(*page);
+  EXPECT_EQ(free_pages(), before);
 }
 
 }  // namespace

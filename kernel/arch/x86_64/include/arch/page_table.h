@@ -1,4 +1,4 @@
-// A tree of translation tables (x86-64: four levels, 4 KiB leaves for users). Knows entries, not policies: who may
+// A tree of translation tables (x86-64: four levels; leaves of 4 KiB and of 2 MiB for users). Knows entries, not policies: who may
 // map what where is vm/'s business. Not synchronised: AddressSpace's lock protects all changes; lookup() may run
 // without it (a table page is freed only after every core that may walk it has answered; see vm/address_space.h).
 #pragma once
@@ -13,18 +13,23 @@ struct Rights {
   bool execute = false;
   bool user = false;
   bool device = false;  // uncached
-  bool picture = false; // of a device, but writes may be gathered and come late (write combining): a framebuffer
+  bool picture = false;  // of a device, but writes may be gathered and come late (write combining): a framebuffer
   bool operator==(const Rights&) const = default;
 };
 
 struct Translation {
   PhysicalAddress frame;
   Rights rights;
+  bool large = false;  // of 2 MiB, aligned in both kinds of addresses
 };
+inline constexpr u64 large_page = u64{2} << 20;
 
-inline constexpr u64 user_space_end = 0x0000'7fff'ffff'f000;   // first address that no user mapping reaches
+// What a table has at one place.
+enum class Held : u8 { page, large_page, table };
+
+inline constexpr u64 user_space_end = 0x0000'7fff'ffff'f000;  // first address that no user mapping reaches
 inline constexpr u64 direct_map_base = 0xffff'8000'0000'0000;  // all physical memory, not executable
-inline constexpr u64 kernel_area_base = 0xffff'c000'0000'0000; // stacks with guard pages, device windows
+inline constexpr u64 kernel_area_base = 0xffff'c000'0000'0000;  // stacks with guard pages, device windows
 inline constexpr u64 kernel_area_end = 0xffff'd000'0000'0000;
 inline constexpr u64 kernel_image_base = 0xffff'ffff'8000'0000;
 
@@ -48,29 +53,42 @@ class PageTable {
   explicit PageTable(PhysicalAddress root) : root_{root} {}
   [[nodiscard]] PhysicalAddress root() const { return root_; }
 
-  // Maps one page; table pages are allocated as needed (enomem: nothing changed). Replaces what was there.
+  // Maps one page; table pages are allocated as needed (enomem: nothing changed). Replaces what was there; einval: a large
+  // page is there.
   Result<void> map(VirtualAddress page, PhysicalAddress frame, Rights rights);
-  // Takes one page out and returns what it was; nothing → false. Does not flush any TLB.
+  // Maps a large page at an aligned place where room_for_large(). enomem: nothing changed; eexist: no room.
+  Result<void> map_large(VirtualAddress start, PhysicalAddress frame, Rights rights);
+  // Neither a large page nor a table of small ones is at this aligned place.
+  [[nodiscard]] bool room_for_large(VirtualAddress start) const;
+  // If `page` lies in a large page, that becomes 512 small ones with the same rights, each with a reference of its own
+  // (memory/large_page.h). Translations that cores have stay right. enomem: nothing changed.
+  Result<void> split(VirtualAddress page);
+  // Takes one page out and returns what it was; nothing → false. Does not flush any TLB. A large one: all of it.
   bool unmap(VirtualAddress page, Translation& was);
-  // Changes the rights of one mapped page; false when nothing is mapped there.
+  // Changes the rights of one mapped page, or of the large page that it lies in; false when nothing is mapped there.
   bool protect(VirtualAddress page, Rights rights);
-  // Safe without the lock. False when nothing is mapped.
+  // Safe without the lock. False when nothing is mapped. In a large page, the frame is that of the small part.
   [[nodiscard]] bool lookup(VirtualAddress page, Translation& found) const;
   // The kernel's pointer to what users reach at `address`, for reading or also for writing; null when they may not. Safe
   // without the lock. How every system call reaches the program's memory, so it does nothing else.
   [[nodiscard]] u8* reach(VirtualAddress address, bool write) const;
-  // Calls visit(page, translation) for every mapped user page in [from, to), skipping empty tables quickly.
+  // Calls visit(page, translation) for every mapped user page in [from, to), skipping empty tables quickly; once for a large
+  // one, with its first address, which may lie below `from`.
   // The visitor may change or remove the entry that it is given.
   using Visitor = void (*)(void* context, VirtualAddress page, const Translation& translation);
   void for_each(VirtualAddress from, VirtualAddress to, Visitor visit, void* context) const;
   // Takes mapped pages of [from, to) out of the table, in order, as long as `take` agrees; answers where it stopped. Does not
-  // flush any TLB.
-  using Taker = bool (*)(void* context, VirtualAddress page, PhysicalAddress frame);
+  // flush any TLB. Neither border lies inside a large page. A table that all lies in there goes as well, after its pages:
+  // when no core can walk it any more, keep_table() is to have it.
+  using Taker = bool (*)(void* context, VirtualAddress page, PhysicalAddress frame, Held held);
   VirtualAddress take_out(VirtualAddress from, VirtualAddress to, Taker take, void* context);
+  // An empty table that was taken out, for use in this tree again: a core that rests may still have this tree loaded and
+  // walk there for no reason, so it does not become anything else.
+  void keep_table(PhysicalAddress table);
   // Maps in `child`, where nothing is mapped yet, what is mapped here in [from, to), with a reference to each page, for reading
-  // only on both sides. enomem: as far as `copied` says.
+  // only on both sides. enomem: as far as `copied` says. Neither border lies inside a large page.
   struct Copied {
-    u64 pages = 0;
+    u64 pages = 0;  // small ones, and 512 for each large one
     VirtualAddress first_lost{}, end_lost{};  // where pages could be written until now
   };
   Result<void> copy_for_reading(PageTable& child, VirtualAddress from, VirtualAddress to, Copied& copied);
@@ -83,7 +101,11 @@ class PageTable {
   [[nodiscard]] u64 table_pages() const;
 
  private:
+  Result<u64*> make_place(VirtualAddress page, u32 level);
+  Result<PhysicalAddress> new_table();
+
   PhysicalAddress root_{};
+  PhysicalAddress kept_{};  // tables that are not used now: each one's first word is the address of the next
 };
 
 // ---- the calling core's translation state ----------------------------------------------------------------------
