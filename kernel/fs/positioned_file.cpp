@@ -146,7 +146,8 @@ Result<u64> PositionedFile::seek(i64 offset, Whence whence) {
     position_ = place;
     return place;
   }
-  const u64 size = inode().attributes().size;
+  // Asked only where it counts: each pread() comes here to learn whether there are places at all.
+  const u64 size = whence == Whence::end ? inode().attributes().size : 0;
   LockGuard guard{position_lock_};
   position_ = TRY(seek_target(offset, whence, position_, size));
   return position_;
