@@ -15,7 +15,7 @@ class GeneratedFileSystem final : public FileSystem {
   GeneratedFileSystem(const char* type, u64 magic) : type_{type}, magic_{magic} {}
   [[nodiscard]] const char* type() const override { return type_; }
   [[nodiscard]] Ref<Inode> root() override { return Ref<Inode>::share(*root_); }
-  [[nodiscard]] FileSystemStatistics statistics() override { return {magic_, 0, 0, 0, 0}; }
+  [[nodiscard]] FileSystemStatistics statistics() override { return {.magic = magic_}; }
   void set_root(Ref<Inode> root) { root_ = root.release(); }
 
  private:

@@ -34,8 +34,11 @@ void RamFileSystem::dismantle() {
 FileSystemStatistics RamFileSystem::statistics() {
   const u64 used = pages_used_.load(Order::relaxed);
   const u64 files = files_.load(Order::relaxed);
-  return {tmpfs_magic, page_limit_, used < page_limit_ ? page_limit_ - used : 0, file_limit,
-          files < file_limit ? file_limit - files : 0};
+  return {.magic = tmpfs_magic,
+          .blocks = page_limit_,
+          .blocks_free = used < page_limit_ ? page_limit_ - used : 0,
+          .files = file_limit,
+          .files_free = files < file_limit ? file_limit - files : 0};
 }
 
 Result<void> RamFileSystem::charge_page() {
