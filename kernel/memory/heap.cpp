@@ -197,6 +197,7 @@ void trim_heap() {
 
 HeapStatistics heap_statistics() {
   HeapStatistics sum{};
+  sum.sizes = class_count;
   for (u32 index = 0; index < class_count; ++index) {
     u64 waiting = 0;  // in magazines: free, though the slab cache counts them as handed out
     for (const CoreMagazines& core : magazines) waiting += core.of[index].count();

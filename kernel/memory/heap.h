@@ -21,6 +21,7 @@ void trim_heap();
 struct HeapStatistics {
   u64 objects, bytes;           // in use
   u64 slab_pages, block_pages;  // held, in use or not
+  u64 sizes;                    // of objects; each may keep one spare slab
 };
 [[nodiscard]] HeapStatistics heap_statistics();
 
