@@ -89,7 +89,7 @@ TRIALS = (
           "grep -c Passed", r"1\n"),
     Trial("oslat", "how long a busy thread is held up", "timeout 60 oslat -D 2 -q | grep -c 'Maximum: .*[0-9]'", r"1\n",
           "policies of memory, which libnuma asks for"),
-    Trial("queuelat", "a queue that is to be served in time", "timeout 60 queuelat -m 100000000 -c 100 -p 0.001 -f 1000 -t 1 -q 1000000 | "
+    Trial("queuelat", "a queue that is to be served in time", "timeout 60 queuelat -m 100000000 -c 100 -p 0.001 -f 1000 -t 4 -q 1000000 | "
           "grep -c 'Avg loop'", r"1\n"),
     Trial("cyclicdeadline", "latency under SCHED_DEADLINE", "timeout 30 cyclicdeadline -D 1 -q | grep -c Avg", r"[1-9]\n",
           "SCHED_DEADLINE"),
