@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from argparse import Namespace
 from collections.abc import Callable
 
@@ -59,11 +60,13 @@ def execute(values: Namespace, _: list[str]) -> int:
         if name not in chosen:
             continue
         before = tally.total()
+        began = time.monotonic()
         try:
             run()
         except Problem as problem:
             tally.fail(name, "suite", str(problem))
         tally.over()
+        tally.note(f"        {name}: {tally.total() - before} tests in {time.monotonic() - began:.0f} s")
         if tally.total() == before and not selection.text:
             tally.fail(name, "suite", "there was no test to run")
     if tally.total() == 0:
