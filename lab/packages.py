@@ -37,6 +37,7 @@ TABLE: tuple[Package, ...] = (
     _package("g++", "compiles static C++ programs for the guest", "build"),
     _package("libc6-dev", "static C library for the guest's programs", "build", "host-tests"),
     _package("musl-tools", "a second C library for the guest's programs", "build"),
+    _package("e2fsprogs", "makes and checks ext2 file systems, for the tests", "host-tests", "qemu"),
     _package("busybox-static", "shell and tools of the guest", "build", "linux"),
     _package("qemu-system-x86", "the emulated PC", "qemu"),
     _package("ovmf", "the emulated PC's UEFI firmware", "uefi"),

@@ -19,6 +19,7 @@ enum class Errno : int {
   enomem = 12,
   eacces = 13,
   efault = 14,
+  enotblk = 15,
   ebusy = 16,
   eexist = 17,
   exdev = 18,
@@ -64,6 +65,7 @@ enum class Errno : int {
   etimedout = 110,
   econnrefused = 111,
   estale = 116,
+  euclean = 117,
 
   // The step has registered the thread for what it waits for: run it again after the wake-up (architecture, idea 4).
   blocked = 600,

@@ -84,7 +84,11 @@ class Disk::Flush final : public Operation, public BlockRequest {
 };
 
 Disk::Disk(BlockDevice& device, u32 number)
-    : Inode{anonymous_files(), FileType::block}, device_{device}, number_{number}, pages_{*this, *this} {
+    : Inode{anonymous_files(), FileType::block},
+      device_{device},
+      number_{number},
+      name_{'v', 'd', static_cast<char>('a' + number)},
+      pages_{*this, *this} {
   pages_.set_size(size());
 }
 
@@ -111,6 +115,13 @@ void Disk::poll_all() {
   for (u32 i = 0; i < disk_count; ++i) disks[i]->device().poll();
 }
 
+Result<void> Disk::flush_all() {
+  for (u32 i = 0; i < disk_count; ++i) {
+    if (disks[i]->taken_.load(Order::acquire)) TRY(disks[i]->flush());
+  }
+  return {};
+}
+
 Attributes Disk::attributes() {
   Attributes a;
   a.device = file_system().device();
@@ -123,11 +134,11 @@ Attributes Disk::attributes() {
 }
 
 Result<FilePages::Store::Extent> Disk::find(u64 index, u64 count, Waiter*) {
-  return Extent{index + 1, count};
+  return Extent{{index + 1}, count};
 }
 
-Result<u64> Disk::reserve(u64 index, Waiter*) {
-  return index + 1;
+Result<PagePlace> Disk::reserve(u64 index, u32, u32, Waiter*) {
+  return PagePlace{index + 1};
 }
 
 PageRun* Disk::make_run() {
@@ -158,8 +169,13 @@ Result<void> Disk::sync(u64& progress) {
     TRY(pages_.flush(progress, thread));
     progress = flushed;
   }
-  (void)TRY(StepMemory::perform(
-      thread, [&]() -> Result<Ref<Operation>> { return Ref<Operation>{Ref<Flush>::adopt(TRY(memory::make<Flush>(*this)))}; }));
+  return flush();
+}
+
+Result<void> Disk::flush() {
+  (void)TRY(StepMemory::perform(stepping_thread(), [&]() -> Result<Ref<Operation>> {
+    return Ref<Operation>{Ref<Flush>::adopt(TRY(memory::make<Flush>(*this)))};
+  }));
   return {};
 }
 

@@ -17,10 +17,18 @@ class Disk final : public Inode, private FilePages::Store {
   // Disks live for ever. Null: there are fewer.
   [[nodiscard]] static Disk* get(u32 number);
   static void poll_all();
+  // flush() for all disks that file systems are mounted from.
+  static Result<void> flush_all();
 
   Disk(BlockDevice& device, u32 number);
   [[nodiscard]] BlockDevice& device() { return device_; }
   [[nodiscard]] FilePages& pages() { return pages_; }
+  [[nodiscard]] std::string_view device_name() const { return {name_, sizeof name_}; }  // in /dev
+  // Only one file system at a time is mounted from it. False: there is one.
+  [[nodiscard]] bool take() { return !taken_.exchange(true, Order::acq_rel); }
+  void give_back() { taken_.store(false, Order::release); }
+  // Has the disk keep for good what it has been given. In a step; can answer blocked. eio.
+  Result<void> flush();
   [[nodiscard]] u64 size() const { return device_.sectors() * BlockDevice::sector_size; }
 
   [[nodiscard]] Attributes attributes() override;
@@ -34,12 +42,14 @@ class Disk final : public Inode, private FilePages::Store {
  private:
   class Flush;
   Result<Extent> find(u64 index, u64 count, Waiter* waiter) override;
-  Result<u64> reserve(u64 index, Waiter* waiter) override;
+  Result<PagePlace> reserve(u64 index, u32 from, u32 to, Waiter* waiter) override;
   PageRun* make_run() override;
   void start(PageRun& run) override;
 
   BlockDevice& device_;
   const u32 number_;
+  const char name_[3];
+  Atomic<bool> taken_{false};
   FilePages pages_;
 };
 

@@ -3,8 +3,8 @@
 //
 // All answers are those of a step: nothing here keeps anything on a stack across a wait. Of a file system that is not in
 // memory lookup, list, read_link, follow, read, write, append, backing and open can answer blocked, the thread whose step it is
-// being enlisted: they are simply called again. So can, where FileSystem::answers_later(), what changes files. The others
-// never do. Locks are taken only inside (rank directory and above); any thread may call.
+// being enlisted: they are simply called again. So can what changes files: with nothing changed yet, and it is called again, or,
+// where FileSystem::answers_later(), with its change under way. The others never do. Locks are taken only inside (rank directory and above); any thread may call.
 // A file that cannot do something answers the error that Linux gives for it.
 #pragma once
 
@@ -28,6 +28,11 @@ class Transfer;
 struct FileLockTable;
 struct FileWatch;
 
+// How far unmounting has come; zeros at first, kept by the caller.
+struct UnmountProgress {
+  u64 phase = 0, files = 0, own_blocks = 0;
+};
+
 class FileSystem : public RefCounted<FileSystem> {
  public:
   FileSystem();
@@ -39,8 +44,21 @@ class FileSystem : public RefCounted<FileSystem> {
   virtual Result<void> refresh_statistics() { return {}; }
   // Changes of its files (create, unlink, rename, change …) can answer blocked: see fs/step_memory.h.
   [[nodiscard]] virtual bool answers_later() const { return false; }
+  // Its files count as memory in use.
+  [[nodiscard]] virtual bool in_memory() const { return !answers_later(); }
+  [[nodiscard]] virtual bool read_only() const { return false; }
+  // After its files: what else has to reach the disk. `progress` as in Inode::sync. Can answer blocked.
+  virtual Result<void> sync(u64& progress) { return (void)progress, Result<void>{}; }
+  // Before it is unmounted: everything reaches the disk. `lazy`: it may be in use. Can answer blocked; ebusy.
+  virtual Result<void> prepare_unmount(UnmountProgress& progress, bool lazy) {
+    return (void)progress, (void)lazy, Result<void>{};
+  }
+  // Nobody uses any of its files but the caller, who has so many references to its root and one to it. The table of mounts is locked.
+  [[nodiscard]] virtual bool is_idle(u32 root_references) { return (void)root_references, true; }
   // Unmounted: lets go of what would keep itself alive.
   virtual void dismantle() {}
+  // The machine is about to be switched off, no thread runs any more: leaves it in good order. `poll` lets devices finish.
+  virtual void shut_down(void (*poll)()) { (void)poll; }
   [[nodiscard]] u64 device() const { return device_; }  // st_dev; unique
 
  private:

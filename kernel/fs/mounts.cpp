@@ -110,21 +110,27 @@ Result<void> add(Inode& directory, Ref<FileSystem> file_system, std::string_view
   return Errno::ebusy;
 }
 
-Result<void> remove(Inode& directory) {
+Result<void> remove(Inode& directory, UnmountProgress& progress, bool lazy) {
   if (!directory.is_directory()) return Errno::einval;
-  const Result<Ref<Inode>> above = directory.parent();
-  if (!above.ok() || above.value().get() != &directory) return Errno::einval;  // inside, not the root of it
   Mount* mount = nullptr;
+  Ref<FileSystem> file_system;
+  {
+    const Result<Ref<Inode>> above = directory.parent();
+    if (!above.ok() || above.value().get() != &directory) return Errno::einval;  // inside, not the root of it
+  }
   {
     LockGuard guard{table_lock};
     mount = mount_of(directory.file_system());
     if (mount == nullptr) return Errno::einval;
     if (mount->permanent) return Errno::ebusy;
+    file_system = mount->file_system;
   }
+  TRY(file_system->prepare_unmount(progress, lazy));
   {
     LockGuard guard{table_lock};
     mount = mount_of(directory.file_system());
     if (mount == nullptr) return Errno::einval;  // another thread was first
+    if (!lazy && !file_system->is_idle(1)) return Errno::ebusy;
     mount->covered->covered.store(false, Order::release);
     IntrusiveList<Mount, &Mount::link>::remove(*mount);
   }

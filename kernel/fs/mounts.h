@@ -29,9 +29,9 @@ Result<void> replace_root(Ref<FileSystem> file_system, std::string_view source, 
 // Attaches to `directory`, whose absolute path is `path` (shown in /proc/mounts). ebusy: something is there already;
 // enotdir; enametoolong; enomem.
 Result<void> add(Inode& directory, Ref<FileSystem> file_system, std::string_view path, std::string_view source, bool permanent);
-// Detaches the file system whose root is `directory`; open files in it stay usable. einval: not the root of a mount;
-// ebusy: the system needs it.
-Result<void> remove(Inode& directory);
+// Detaches the file system whose root is `directory`, to which the caller has one reference. einval: not the root of a mount;
+// ebusy: the system needs it, or (unless `lazy`) it is on a disk and in use; open files elsewhere stay usable. blocked.
+Result<void> remove(Inode& directory, UnmountProgress& progress, bool lazy);
 // What one sees at `directory`: itself, or the root of what is mounted there.
 [[nodiscard]] Ref<Inode> cross(Ref<Inode> directory);
 // The directory that the root of a file system covers; null for the root of all, or a file system that is not mounted.

@@ -54,8 +54,7 @@ Result<Ref<FileSystem>> make_devices(u64 page_limit) {
   }
   TRY(Disk::start_all());
   for (u32 i = 0; i < Disk::count(); ++i) {
-    const char name[] = {'v', 'd', static_cast<char>('a' + i)};
-    (void)TRY(root->create({name, sizeof name},
+    (void)TRY(root->create(Disk::get(i)->device_name(),
                            {.type = FileType::block, .permissions = 0660, .special = {Disk::major, i * Disk::minors_of_disk}}));
   }
   TRY(symlink(*root, "fd", "/proc/self/fd"));
@@ -135,13 +134,37 @@ void start_terminal() {
   }
 }
 
+namespace {
+
+// The file system of the n-th mount; null: there are fewer.
+Ref<FileSystem> mounted(u32 number) {
+  struct Wanted {
+    u32 left;
+    Ref<FileSystem> found;
+  } wanted{number, {}};
+  mounts::for_each(
+      [](void* context, const Mount& mount) {
+        auto& to = *static_cast<Wanted*>(context);
+        if (to.left-- == 0) to.found = mount.file_system;
+      },
+      &wanted);
+  return wanted.found;
+}
+
+void poll_devices() {
+  nine::Server::poll_all();
+  Disk::poll_all();
+}
+}  // namespace
+
 void shut_down() {
   constexpr Duration patience = seconds(20);
-  const auto poll = [] {
-    nine::Server::poll_all();
-    Disk::poll_all();
-  };
-  if (!write_back::finish(poll, patience)) log::error("files: not everything could be written");
+  for (u32 number = 0;; ++number) {
+    const Ref<FileSystem> file_system = mounted(number);
+    if (!file_system) break;
+    file_system->shut_down(poll_devices);
+  }
+  if (!write_back::finish(poll_devices, patience)) log::error("files: not everything could be written");
   console_terminal().flush_now();
 }
 

@@ -41,6 +41,11 @@ bool StepMemory::recall(Walk& walk) {
   return true;
 }
 
+void StepMemory::forget_walks() {
+  for (Walk& walk : walks_) walk = Walk{};
+  walk_count_ = next_walk_ = 0;
+}
+
 Thread& stepping_thread() {
   Thread* thread = this_core().executive->current();
   KERNEL_ASSERT(thread != nullptr);

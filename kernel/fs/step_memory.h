@@ -32,6 +32,8 @@ class StepMemory final : public StepKept {
   static Result<void> keep(Thread& thread, const Walk& walk);
   // The next walk of an earlier run. False: there is none.
   [[nodiscard]] bool recall(Walk& walk);
+  // They are walked again: nothing is to refer to what they have found.
+  void forget_walks();
 
   // The next change of this step: made by `make` (Result<Ref<Operation>>) when it is first met. Answers as Operation::run.
   template <class Make>
@@ -59,7 +61,7 @@ class StepMemory final : public StepKept {
   static StepState& thread_step(Thread& thread);
   static Waiter& waiter_of(Thread& thread);
 
-  static constexpr u32 most_walks = 2, most_operations = 8;
+  static constexpr u32 most_walks = 2, most_operations = 16;
   Walk walks_[most_walks];
   Ref<Operation> operations_[most_operations];
   u32 walk_count_ = 0, next_walk_ = 0, next_operation_ = 0;

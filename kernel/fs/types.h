@@ -70,8 +70,9 @@ struct AttributeChange {
 
 struct FileSystemStatistics {
   u64 magic = 0;        // f_type
-  u64 blocks = 0;       // of page_size bytes
-  u64 blocks_free = 0;
+  u64 block_size = page_size;
+  u64 blocks = 0;  // of block_size bytes
+  u64 blocks_free = 0;  // the same
   u64 files = 0;
   u64 files_free = 0;
 };

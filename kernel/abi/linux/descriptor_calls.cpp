@@ -3,6 +3,7 @@
 #include "abi/linux/file_handlers.h"
 #include "abi/linux/lock_calls.h"
 #include "fs/cache/write_back.h"
+#include "fs/disk.h"
 #include "fs/inode.h"
 #include "fs/pipe.h"
 #include "fs/positioned_file.h"
@@ -207,11 +208,13 @@ Result<i64> sys_fsync(Call& call) {
 
 Result<i64> sys_syncfs(Call& call) {
   Ref<OpenFile> file = TRY(real_file_at(call, 0));
-  return success(fs::write_back::flush_all(call.thread.step.word[0], call.thread, &file->inode().file_system()));
+  TRY(fs::write_back::flush_all(call.thread.step.word[0], call.thread, &file->inode().file_system()));
+  return success(file->inode().file_system().sync(call.thread.step.word[1]));
 }
 
 Result<i64> sys_sync(Call& call) {
-  return success(fs::write_back::flush_all(call.thread.step.word[0], call.thread));
+  TRY(fs::write_back::flush_all(call.thread.step.word[0], call.thread));
+  return success(fs::Disk::flush_all());
 }
 
 // ---- new files without a name -------------------------------------------------------------------------------------------

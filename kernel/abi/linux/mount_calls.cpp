@@ -1,10 +1,13 @@
 // Where a process is in the tree of files, and the tree itself: getcwd, chdir, fchdir, chroot, mount, umount2.
 // Source: the Linux man-pages of these calls.
 #include "abi/linux/file_handlers.h"
+#include "fs/disk.h"
+#include "fs/ext2/file_system.h"
 #include "fs/inode.h"
 #include "fs/mounts.h"
 #include "fs/nine/file_system.h"
 #include "fs/ram/ram_file_system.h"
+#include "fs/step_memory.h"
 #include "memory/heap.h"
 #include "memory/page_allocator.h"
 
@@ -89,8 +92,29 @@ Result<i64> mount_nine(Call& call, Inode& directory, std::string_view tag) {
   return success(outcome);
 }
 
+// The disk that a path to its device node names. enoent …; enotblk: it is something else; enxio: there is no such disk.
+Result<fs::Disk*> disk_named(Call& call) {
+  NamedFile named;
+  Ref<Inode> node = TRY(named.existing(call, fs::at_fdcwd, call.address(0), Follow::yes));
+  if (node->type() != fs::FileType::block) return Errno::enotblk;
+  const fs::DeviceNumber number = node->attributes().special;
+  fs::Disk* disk = number.major == fs::Disk::major ? fs::Disk::get(number.minor / fs::Disk::minors_of_disk) : nullptr;
+  if (disk == nullptr || number.minor % fs::Disk::minors_of_disk != 0) return Errno::enxio;
+  return disk;
+}
+
+Result<i64> mount_ext2(Call& call, Inode& directory, std::string_view source, bool read_only) {
+  fs::Disk* disk = TRY(disk_named(call));
+  char text[longest_path];
+  const std::string_view path = TRY(fs::path_of(directory, text));
+  Ref<fs::FileSystem> made = TRY(fs::ext2::mount(call.thread, *disk, read_only));
+  const Result<void> outcome = fs::mounts::add(directory, made, path, source, false);
+  if (!outcome.ok()) made->dismantle();
+  return success(outcome);
+}
+
 Result<i64> sys_mount(Call& call) {
-  constexpr u64 remount = 0x20, bind = 0x1000, move = 0x2000, propagation = 0x1e'0000;
+  constexpr u64 read_only = 1, remount = 0x20, bind = 0x1000, move = 0x2000, propagation = 0x1e'0000;
   const u64 flags = call.argument[3];
   NamedFile named;
   Ref<Inode> directory = TRY(named.existing(call, fs::at_fdcwd, call.address(1), Follow::yes));
@@ -104,6 +128,7 @@ Result<i64> sys_mount(Call& call) {
   const std::string_view kind = type.text();
   // There is one of each of these, where it belongs.
   if (kind == "proc" || kind == "sysfs" || kind == "devtmpfs") return Errno::ebusy;
+  if (kind == "ext2") return mount_ext2(call, *directory, source.text(), (flags & read_only) != 0);
   if (kind == "9p") return mount_nine(call, *directory, source.text());
   if (kind != "tmpfs" && kind != "ramfs") return Errno::enodev;
   const u64 limit = page_limit(options.text(), memory::page_statistics().total / 2);
@@ -116,11 +141,23 @@ Result<i64> sys_mount(Call& call) {
 }
 
 Result<i64> sys_umount2(Call& call) {
-  constexpr u32 known = 0xf;
-  if ((static_cast<u32>(call.argument[1]) & ~known) != 0) return Errno::einval;
-  NamedFile named;
-  Ref<Inode> directory = TRY(named.existing(call, fs::at_fdcwd, call.address(0), Follow::yes));
-  return success(fs::mounts::remove(*directory));
+  constexpr u32 known = 0xf, detach = 2, no_follow = 8;
+  const u32 flags = static_cast<u32>(call.argument[1]);
+  if ((flags & ~known) != 0) return Errno::einval;
+  Ref<Inode> directory;
+  {
+    NamedFile named;
+    directory = TRY(named.existing(call, fs::at_fdcwd, call.address(0), (flags & no_follow) != 0 ? Follow::no : Follow::yes));
+  }
+  // Whether it is in use is told from the references to its files.
+  if (fs::StepMemory* memory = fs::StepMemory::find(call.thread)) memory->forget_walks();
+  u64(&word)[6] = call.thread.step.word;
+  fs::UnmountProgress progress{word[0], word[1], word[2]};
+  const Result<void> removed = fs::mounts::remove(*directory, progress, (flags & detach) != 0);
+  word[0] = progress.phase;
+  word[1] = progress.files;
+  word[2] = progress.own_blocks;
+  return success(removed);
 }
 
 constexpr Entry entries[] = {

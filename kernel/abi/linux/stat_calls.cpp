@@ -148,7 +148,7 @@ Result<i64> tell_file_system(Call& call, VirtualAddress to, Inode& file) {
   const fs::FileSystemStatistics statistics = file.file_system().statistics();
   StatFs answer{};
   answer.type = static_cast<i64>(statistics.magic);
-  answer.block_size = answer.fragment_size = static_cast<i64>(page_size);
+  answer.block_size = answer.fragment_size = static_cast<i64>(statistics.block_size);
   answer.blocks = statistics.blocks;
   answer.blocks_free = answer.blocks_available = statistics.blocks_free;
   answer.files = statistics.files;

@@ -13,6 +13,13 @@ namespace corral::fs {
 
 class FilePages;
 
+// Where a page is kept, in the file system's own terms; all zero: nowhere.
+struct PagePlace {
+  u64 first = 0, rest = 0;
+  bool operator==(const PagePlace&) const = default;
+  [[nodiscard]] bool nowhere() const { return first == 0 && rest == 0; }
+};
+
 // Everything is guarded by its file's lock, except `recency`, by the lock of the recency list. A page is in memory for as long as its
 // descriptor is in the file's index; who uses the bytes without the lock holds a reference to the frame.
 struct CachedPage {
@@ -27,8 +34,7 @@ struct CachedPage {
   FilePages* file;
   Frame* frame;  // with a reference
   u64 index;  // the page's number in the file
-  u64 place =
-      0;  // the file system's: where the page is kept (a block's number, say); neighbours in one run have places in a row
+  PagePlace place;  // pages in one run have places in a row
   State state = State::loading;
   bool dirty = false;  // written since it was last brought to where the file is
   bool writing = false;  // on the way there
@@ -51,7 +57,8 @@ class PageRun {
   virtual ~PageRun() = default;
 
   [[nodiscard]] u64 first_index() const { return pages_[0]->index; }
-  [[nodiscard]] u64 first_place() const { return pages_[0]->place; }
+  // Of page i; as it was when the run was put together.
+  [[nodiscard]] const PagePlace& place(u32 i) const { return places_[i]; }
   [[nodiscard]] u32 count() const { return count_; }
   [[nodiscard]] bool is_write() const { return write_; }
   [[nodiscard]] u64 offset() const { return first_index() * page_size; }
@@ -68,6 +75,7 @@ class PageRun {
   Ref<Inode> inode_;  // the file stays while its pages are under way
   FilePages* file_ = nullptr;
   CachedPage* pages_[most_pages] = {};
+  PagePlace places_[most_pages] = {};
   u32 count_ = 0;
   bool write_ = false;
   u64 bytes_ = 0;

@@ -29,7 +29,12 @@ void PageRun::finished(Result<u64> moved) {
 }
 
 FilePages::~FilePages() {
-  drop_from(0);
+  RemovedPages all;
+  {
+    LockGuard guard{lock_};
+    take_from(0, all);
+  }
+  dispose_of(all);
 }
 
 u64 FilePages::size() {
@@ -79,20 +84,20 @@ bool FilePages::give_up(CachedPage& page, bool spare_used) {
   return true;
 }
 
-void FilePages::drop_from(u64 index) {
+void FilePages::take_from(u64 index, RemovedPages& to) {
   for (;;) {
-    CachedPage* page = nullptr;
-    {
-      LockGuard guard{lock_};
-      page = pages_.first_where([&](const CachedPage& p) { return p.index >= index; });
-      if (page == nullptr) return;
-      KERNEL_ASSERT(page->state != CachedPage::State::loading && !page->writing);
-      remove(*page);
-      reclaim::remove(*page);
-      (void)page->waiters.wake_all();
-    }
-    reclaim::dispose(*page);
+    CachedPage* page = pages_.first_where([&](const CachedPage& p) { return p.index >= index; });
+    if (page == nullptr) return;
+    KERNEL_ASSERT(page->state != CachedPage::State::loading && !page->writing);
+    remove(*page);
+    reclaim::remove(*page);
+    (void)page->waiters.wake_all();
+    to.push_back(*page);
   }
+}
+
+void FilePages::dispose_of(RemovedPages& pages) {
+  while (CachedPage* page = pages.pop_front()) reclaim::dispose(*page);
 }
 
 void FilePages::forget_clean() {
@@ -111,7 +116,38 @@ void FilePages::forget_clean() {
   }
 }
 
-Result<CachedPage*> FilePages::add_page(u64 index, u64 place) {
+Result<void> FilePages::discard(u64 index, Waiter* waiter) {
+  CachedPage* page = nullptr;
+  {
+    LockGuard guard{lock_};
+    page = find(index);
+    if (page == nullptr) return {};
+    if (page->writing || page->state == CachedPage::State::loading) {
+      if (waiter == nullptr) return Errno::eagain;
+      return arrivals_.wait_uninterruptible(*waiter);
+    }
+    remove(*page);
+    reclaim::remove(*page);
+    (void)page->waiters.wake_all();
+  }
+  reclaim::dispose(*page);
+  return {};
+}
+
+void FilePages::discard_abandoned() {
+  if (!store_.abandoned()) return;
+  LockGuard guard{lock_};
+  for (CachedPage* page = pages_.first(); page != nullptr; page = pages_.next(*page)) {
+    if (page->dirty) {
+      --dirty_count_;
+      write_back::count(-1);
+    }
+    if (page->mapped_for_writing) --mapped_count_;
+    page->dirty = page->mapped_for_writing = false;
+  }
+}
+
+Result<CachedPage*> FilePages::add_page(u64 index, const PagePlace& place, u64 cuts) {
   Frame& frame = *TRY(memory::allocate_page(memory::Zero::no));
   Result<CachedPage*> made = reclaim::make_descriptor(*this, lock_, index, frame);
   if (!made.ok()) {
@@ -122,7 +158,7 @@ Result<CachedPage*> FilePages::add_page(u64 index, u64 place) {
   page->place = place;
   {
     LockGuard guard{lock_};
-    if (find(index) == nullptr) {
+    if (find(index) == nullptr && cuts == cuts_) {
       pages_.insert(*page);
       ++page_count_;
       reclaim::add(*page);
@@ -144,10 +180,11 @@ u64 FilePages::window(u64 index) {
 }
 
 Result<void> FilePages::start_reading(u64 index, Waiter* waiter) {
-  u64 wanted = 0;
+  u64 wanted = 0, cuts = 0;
   {
     LockGuard guard{lock_};
     wanted = window(index);
+    cuts = cuts_;
   }
   const Store::Extent extent = TRY(store_.find(index, wanted, waiter));
   const u64 count = smaller(larger(extent.count, 1), wanted);
@@ -156,15 +193,17 @@ Result<void> FilePages::start_reading(u64 index, Waiter* waiter) {
   if (run == nullptr) return Errno::enomem;
   Errno error{};
   for (u64 i = 0; i < count; ++i) {
-    const Result<CachedPage*> page = add_page(index + i, extent.place == 0 ? 0 : extent.place + i);
+    const PagePlace place = extent.place.nowhere() ? PagePlace{} : store_.behind(extent.place, i);
+    const Result<CachedPage*> page = add_page(index + i, place, cuts);
     if (!page.ok()) error = page.error();
     if (!page.ok() || page.value() == nullptr) break;  // a shorter run, if it has begun
+    run->places_[run->count_] = place;
     run->pages_[run->count_++] = page.value();
   }
   if (run->count_ == 0) {
     delete run;
     if (error != Errno{}) return error;
-    return {};  // somebody else reads it
+    return {};  // somebody else reads it, or it is to be found again
   }
   run->inode_ = Ref<Inode>::share(inode_);
   run->file_ = this;
@@ -279,25 +318,38 @@ bool FilePages::busy_from(u64 index) const {
   return false;
 }
 
+Result<Frame*> FilePages::hold_end(u64 size, Waiter* waiter) {
+  TRY(extend_mapped_end(size, waiter));
+  {
+    LockGuard guard{lock_};
+    if (size >= size_ || size % page_size == 0) return static_cast<Frame*>(nullptr);
+  }
+  return obtain(size / page_size, waiter);
+}
+
 Result<void> FilePages::truncate(u64 size, Waiter& waiter) {
-  const u64 first_gone = round_up(size, page_size) / page_size;
   Frame* last = nullptr;
+  RemovedPages gone;
   {
     LockGuard guard{lock_};
     if (size < size_ && busy_from(size / page_size)) return arrivals_.wait_uninterruptible(waiter);
+    if (size < size_) ++cuts_;
     if (size < size_ && size % page_size != 0) {
       if (CachedPage* page = find(size / page_size); page != nullptr && page->state == CachedPage::State::valid) {
         last = page->frame;
         memory::share_page(*last);
+        page->place = store_.cut(page->place, static_cast<u32>(size % page_size));
       }
     }
+    // At once, so that none of them comes to be under way.
+    if (size < size_) take_from(round_up(size, page_size) / page_size, gone);
     size_ = size;
   }
   if (last != nullptr) {  // bytes behind the end are zero if the file grows again
     memset(memory::contents(*last) + size % page_size, 0, page_size - size % page_size);
     memory::release_page(*last);
   }
-  drop_from(first_gone);
+  dispose_of(gone);
   return {};
 }
 

@@ -23,13 +23,24 @@ class FilePages {
     // Where page `index` is, and how many of the `count` pages from there on are in a row with it (at least 1). They are read as one
     // run. `waiter` null: eagain instead of blocked. eio.
     struct Extent {
-      u64 place;  // 0: nowhere, it is a hole
+      PagePlace place;  // nowhere: it is a hole
       u64 count;
     };
     virtual Result<Extent> find(u64 index, u64 count, Waiter* waiter) = 0;
-    // Makes room for a page that is about to be written, beyond the end or in a hole as well. Answers its place, not 0. blocked or eagain
-    // as find(); enospc, eio.
-    virtual Result<u64> reserve(u64 index, Waiter* waiter) = 0;
+    // Makes room for bytes `from` to `to` of a page that are about to be written, beyond the end or in a hole as well. Answers the
+    // page's place. blocked or eagain as find(); enospc, efbig, eio.
+    virtual Result<PagePlace> reserve(u64 index, u32 from, u32 to, Waiter* waiter) = 0;
+    // About places, where they are more than one number; with the file's lock held. The place so many pages on; whether these bytes
+    // of the page have room there; what remains of it when the file ends after so many bytes of the page.
+    [[nodiscard]] virtual PagePlace behind(const PagePlace& place, u64 pages) const {
+      return {place.first + pages, place.rest};
+    }
+    [[nodiscard]] virtual bool holds(const PagePlace& place, u32 from, u32 to) const {
+      return (void)from, (void)to, !place.nowhere();
+    }
+    [[nodiscard]] virtual PagePlace cut(const PagePlace& place, u32 bytes) const { return (void)bytes, place; }
+    // The file has no name any more: when nobody else uses it, what was written into it need not be kept. Any context.
+    [[nodiscard]] virtual bool abandoned() const { return false; }
     // An empty run; null: no memory. Any context.
     virtual PageRun* make_run() = 0;
     // Moves the run's pages; calls run.finished() when that is done, which may be at once. Any context, no lock held.
@@ -62,6 +73,10 @@ class FilePages {
   Result<void> prepare_write(u64 index, Waiter& waiter) EXCLUDES(lock_);
   // The caller has changed a page to which it has a reference from page(): it is dirty. Not for mapped memory.
   void wrote(u64 index) EXCLUDES(lock_);
+  // Before truncate(), where bytes behind the end of a file are kept as well: the page in which the end will be, with a reference for
+  // the caller; null: none is cut. When the file grows, room behind its old end, as far as a mapping may write there. blocked or
+  // eagain; enospc, eio, enomem.
+  Result<Frame*> hold_end(u64 size, Waiter* waiter) EXCLUDES(lock_);
   // The file has `size` bytes from now on. Pages behind it are forgotten, after those that are under way have arrived: blocked.
   Result<void> truncate(u64 size, Waiter& waiter) EXCLUDES(lock_);
   // Brings every page that was dirty at the first call to where the file is. `progress` is 0 at the first call and the caller
@@ -69,6 +84,12 @@ class FilePages {
   Result<void> flush(u64& progress, Waiter& waiter) EXCLUDES(lock_);
   // Forgets clean pages that nobody uses: somebody else has changed the file.
   void forget_clean() EXCLUDES(lock_);
+  // Waits while any of its pages is being written: blocked.
+  Result<void> settle(Waiter& waiter) EXCLUDES(lock_);
+  // Forgets a page, whatever was written into it; waits while it is under way: blocked, or eagain without a waiter.
+  Result<void> discard(u64 index, Waiter* waiter) EXCLUDES(lock_);
+  // Nobody but the list of dirty files uses it: what was written into an abandoned file is not written any more. Any context.
+  void discard_abandoned() EXCLUDES(lock_);
   [[nodiscard]] bool has_dirty() EXCLUDES(lock_);
 
   // ---- write_back.cpp: any context ----
@@ -93,8 +114,9 @@ class FilePages {
   Result<void> start_reading(u64 index, Waiter* waiter) EXCLUDES(lock_);
   // How many pages to read from `index` on: more when the file is read in a row.
   u64 window(u64 index) REQUIRES(lock_);
-  // Puts a new page, loading, at `index`; null: there is one by now. enomem.
-  Result<CachedPage*> add_page(u64 index, u64 place) EXCLUDES(lock_);
+  // Puts a new page, loading, at `index`; null: there is one by now, or the file has been cut since `cuts`, so that the place may be
+  // somebody else's. enomem.
+  Result<CachedPage*> add_page(u64 index, const PagePlace& place, u64 cuts) EXCLUDES(lock_);
   void remove(CachedPage& page) REQUIRES(lock_);  // from the index; the caller disposes of it without the lock
   void finish_read(PageRun& run, Result<u64> moved) EXCLUDES(lock_);
   void finish_write(PageRun& run, Result<u64> moved) EXCLUDES(lock_);
@@ -108,16 +130,22 @@ class FilePages {
   Result<void> write_piece(const Piece& piece, Waiter* waiter) EXCLUDES(lock_);
   // Into a page that need not be read first and was not there. eexist: now it is.
   Result<void> write_new_page(const Piece& piece, Waiter* waiter) EXCLUDES(lock_);
-  // Into a page that is there, to whose frame the caller has a reference.
-  Result<void> write_into(const Piece& piece, Frame& frame) EXCLUDES(lock_);
-  // The page has a place where it can be written to.
-  Result<void> give_place(u64 index, Waiter* waiter) EXCLUDES(lock_);
+  // Into a page that is there, to whose frame the caller has a reference. False: its place has been given back, so it needs another.
+  Result<bool> write_into(const Piece& piece, Frame& frame) EXCLUDES(lock_);
+  // The file is about to end at `size`: mappings that may write the page with its end now may write behind it then.
+  Result<void> extend_mapped_end(u64 size, Waiter* waiter) EXCLUDES(lock_);
+  // These bytes of the page have a place where they can be written to.
+  Result<void> give_place(u64 index, u32 from, u32 to, Waiter* waiter) EXCLUDES(lock_);
   Result<u64> write_pieces(u64 offset, Transfer& transfer, u64 at, u64 size, Waiter* waiter) EXCLUDES(lock_);
   // Waits while too much is dirty.
   Result<void> hold_back(Waiter* waiter) EXCLUDES(lock_);
   void note_dirty(CachedPage& page) REQUIRES(lock_);
   [[nodiscard]] bool busy_from(u64 index) const REQUIRES(lock_);
-  void drop_from(u64 index) EXCLUDES(lock_);
+  // Pages that are in no index any more, linked where the list of the least used pages had them.
+  using RemovedPages = IntrusiveList<CachedPage, &CachedPage::recency>;
+  // From `index` on; none is under way.
+  void take_from(u64 index, RemovedPages& to) REQUIRES(lock_);
+  static void dispose_of(RemovedPages& pages);
 
   struct Before {
     bool operator()(const CachedPage& a, const CachedPage& b) const { return a.index < b.index; }
@@ -136,6 +164,7 @@ class FilePages {
   u64 mapped_count_ GUARDED_BY(lock_) = 0;  // pages with `mapped_for_writing`
   u64 expected_ GUARDED_BY(lock_) = 0;  // the page after the last run that was read
   u64 window_ GUARDED_BY(lock_) = 0;
+  u64 cuts_ GUARDED_BY(lock_) = 0;  // how often it was made shorter
   Errno write_error_ GUARDED_BY(lock_){};
 };
 

@@ -22,19 +22,41 @@ void FilePages::note_dirty(CachedPage& page) {
   write_back::note(*this);
 }
 
-Result<void> FilePages::give_place(u64 index, Waiter* waiter) {
-  {
+Result<void> FilePages::give_place(u64 index, u32 from, u32 to, Waiter* waiter) {
+  for (;;) {
+    u64 cuts = 0;
+    {
+      LockGuard guard{lock_};
+      const CachedPage* page = find(index);
+      if (page == nullptr || store_.holds(page->place, from, to)) return {};
+      cuts = cuts_;
+    }
+    const PagePlace place = TRY(store_.reserve(index, from, to, waiter));
     LockGuard guard{lock_};
-    const CachedPage* page = find(index);
-    if (page == nullptr || page->place != 0) return {};
+    CachedPage* page = find(index);
+    if (page == nullptr) return {};
+    if (cuts != cuts_) continue;  // the place may have been given back since
+    page->place = place;
+    if (page->state == CachedPage::State::valid) note_dirty(*page);  // what is kept at a new place is not what the page has
+    return {};
   }
-  const u64 place = TRY(store_.reserve(index, waiter));
-  LockGuard guard{lock_};
-  if (CachedPage* page = find(index)) page->place = place;
-  return {};
 }
 
-Result<void> FilePages::write_into(const Piece& piece, Frame& frame) {
+Result<void> FilePages::extend_mapped_end(u64 size, Waiter* waiter) {
+  u64 index = 0;
+  u32 bytes = 0;
+  {
+    LockGuard guard{lock_};
+    index = size_ / page_size;
+    if (size <= size_ || size_ % page_size == 0 || mapped_count_ == 0) return {};
+    const CachedPage* page = find(index);
+    if (page == nullptr || !page->mapped_for_writing) return {};
+    bytes = static_cast<u32>(smaller(size - index * page_size, page_size));
+  }
+  return give_place(index, 0, bytes, waiter);
+}
+
+Result<bool> FilePages::write_into(const Piece& piece, Frame& frame) {
   u8* to = memory::contents(frame) + piece.in_page;
   const Result<void> copied = piece.transfer.get(piece.at, to, piece.bytes);
   LockGuard guard{lock_};
@@ -47,27 +69,44 @@ Result<void> FilePages::write_into(const Piece& piece, Frame& frame) {
     return copied.error();
   }
   CachedPage* page = find(piece.index);
-  if (page == nullptr || page->frame != &frame) return {};  // cut off meanwhile
+  if (page == nullptr || page->frame != &frame) return true;  // cut off meanwhile
+  const u32 from = static_cast<u32>(piece.in_page);
+  if (!store_.holds(page->place, from, from + static_cast<u32>(piece.bytes))) return false;
   size_ = larger(size_, end);
   note_dirty(*page);
-  return {};
+  return true;
 }
 
 Result<void> FilePages::write_new_page(const Piece& piece, Waiter* waiter) {
-  const u64 place = TRY(store_.reserve(piece.index, waiter));
   reclaim::make_room(1);
-  CachedPage* page = TRY(add_page(piece.index, place));
+  u64 cuts = 0;
+  {
+    LockGuard guard{lock_};
+    cuts = cuts_;
+  }
+  CachedPage* page = TRY(add_page(piece.index, {}, cuts));
   if (page == nullptr) return Errno::eexist;
   // Until it is valid the page is this writer's: others wait for it.
   u8* memory = memory::contents(*page->frame);
   memset(memory, 0, piece.in_page);
   memset(memory + piece.in_page + piece.bytes, 0, page_size - piece.in_page - piece.bytes);
-  const Result<void> copied = piece.transfer.get(piece.at, memory + piece.in_page, piece.bytes);
+  Errno error = piece.transfer.get(piece.at, memory + piece.in_page, piece.bytes).error();
+  PagePlace place;
+  if (error == Errno{}) {  // last, so that nothing that has been given a place is without contents
+    const u32 from = static_cast<u32>(piece.in_page);
+    const Result<PagePlace> reserved = store_.reserve(piece.index, from, from + static_cast<u32>(piece.bytes), waiter);
+    if (reserved.ok()) {
+      place = reserved.value();
+    } else {
+      error = reserved.error();
+    }
+  }
   {
     LockGuard guard{lock_};
     (void)page->waiters.wake_all();
     (void)arrivals_.wake_all();
-    if (copied.ok()) {
+    if (error == Errno{}) {
+      page->place = place;
       page->state = CachedPage::State::valid;
       size_ = larger(size_, piece.offset() + piece.bytes);
       note_dirty(*page);
@@ -77,7 +116,7 @@ Result<void> FilePages::write_new_page(const Piece& piece, Waiter* waiter) {
     reclaim::remove(*page);
   }
   reclaim::dispose(*page);
-  return copied.error();
+  return error;
 }
 
 Result<void> FilePages::write_piece(const Piece& piece, Waiter* waiter) {
@@ -95,10 +134,12 @@ Result<void> FilePages::write_piece(const Piece& piece, Waiter* waiter) {
       return written;
     }
     Frame& frame = *TRY(obtain(piece.index, waiter));
-    Result<void> written = give_place(piece.index, waiter);
-    if (written.ok()) written = write_into(piece, frame);
+    const u32 from = static_cast<u32>(piece.in_page);
+    const Result<void> placed = give_place(piece.index, from, from + static_cast<u32>(piece.bytes), waiter);
+    const Result<bool> written = placed.ok() ? write_into(piece, frame) : Result<bool>{placed.error()};
     memory::release_page(frame);
-    return written;
+    if (!written.ok()) return written.error();
+    if (written.value()) return {};
   }
 }
 
@@ -114,6 +155,7 @@ Result<u64> FilePages::write_pieces(u64 offset, Transfer& transfer, u64 at, u64 
   if (offset >= largest_file) return Errno::efbig;
   size = smaller(size, largest_file - offset);
   TRY(hold_back(waiter));
+  TRY(extend_mapped_end(offset + size, waiter));
   u64 done = 0;
   while (done < size) {
     const u64 place = offset + done;
@@ -153,16 +195,21 @@ void FilePages::wrote(u64 index) {
 }
 
 Result<void> FilePages::prepare_write(u64 index, Waiter& waiter) {
-  TRY(give_place(index, &waiter));
-  LockGuard guard{lock_};
-  CachedPage* page = find(index);
-  if (page == nullptr || page->state != CachedPage::State::valid) return Errno::eio;  // cut off
-  if (!page->mapped_for_writing) {
-    page->mapped_for_writing = true;
-    ++mapped_count_;
+  for (;;) {
+    const u64 end = size();
+    const u64 bytes = end > index * page_size ? smaller(end - index * page_size, page_size) : 0;
+    TRY(give_place(index, 0, static_cast<u32>(bytes), &waiter));
+    LockGuard guard{lock_};
+    CachedPage* page = find(index);
+    if (page == nullptr || page->state != CachedPage::State::valid) return Errno::eio;  // cut off
+    if (end != size_) continue;
+    if (!page->mapped_for_writing) {
+      page->mapped_for_writing = true;
+      ++mapped_count_;
+    }
+    write_back::note(*this);
+    return {};
   }
-  write_back::note(*this);
-  return {};
 }
 
 u64 FilePages::start_writes(u64 first, u32 most) {
@@ -178,7 +225,8 @@ u64 FilePages::start_writes(u64 first, u32 most) {
       while (page != nullptr && !ready(*page)) page = pages_.next(*page);
       while (page != nullptr && run->count_ < PageRun::most_pages && ready(*page)) {
         const u32 n = run->count_;
-        if (n > 0 && (page->index != run->pages_[n - 1]->index + 1 || page->place != run->pages_[n - 1]->place + 1)) break;
+        if (n > 0 && (page->index != run->pages_[n - 1]->index + 1 || page->place != store_.behind(run->places_[n - 1], 1)))
+          break;
         if (page->dirty) {
           --dirty_count_;
           write_back::count(-1);
@@ -191,6 +239,7 @@ u64 FilePages::start_writes(u64 first, u32 most) {
         }
         page->writing = true;
         ++writing_count_;
+        run->places_[n] = page->place;
         run->pages_[run->count_++] = page;
         first = page->index + 1;
         page = pages_.next(*page);
@@ -221,6 +270,12 @@ void FilePages::finish_write(PageRun& run, Result<u64> moved) {
   if (!moved.ok()) write_error_ = moved.error();
   if (moved.ok() && moved.value() < run.bytes_) write_error_ = Errno::eio;
   (void)arrivals_.wake_all();
+}
+
+Result<void> FilePages::settle(Waiter& waiter) {
+  LockGuard guard{lock_};
+  if (writing_count_ == 0) return {};
+  return arrivals_.wait_uninterruptible(waiter);
 }
 
 Result<void> FilePages::flush(u64& progress, Waiter& waiter) {

@@ -83,11 +83,17 @@ bool leave(FilePages& file) {
   return true;
 }
 
+// `kept`: the caller's reference; the other one is the list's.
+void drop_contents_if_abandoned(const Inode& kept, FilePages& file) {
+  if (kept.references() == 2) file.discard_abandoned();
+}
+
 void start_all() {
   for (u64 number = 0;;) {
     FilePages* file = nullptr;
     const Ref<Inode> kept = file_at(number, file);
     if (!kept) return;
+    drop_contents_if_abandoned(*kept, *file);
     (void)file->start_writes(0, runs_at_once);
     if (!leave(*file)) ++number;
   }
@@ -127,6 +133,25 @@ u64 dirty_pages() {
 
 bool too_many() {
   return dirty_pages() > memory::total_pages() / dirty_share;
+}
+
+void drop_abandoned() {
+  for (u64 number = 0;;) {
+    FilePages* file = nullptr;
+    const Ref<Inode> kept = file_at(number, file);
+    if (!kept) return;
+    drop_contents_if_abandoned(*kept, *file);
+    if (!leave(*file)) ++number;
+  }
+}
+
+void drop_clean(const FileSystem& of) {
+  for (u64 number = 0;;) {
+    FilePages* file = nullptr;
+    const Ref<Inode> kept = file_at(number, file);
+    if (!kept) return;
+    if (&kept->file_system() != &of || !leave(*file)) ++number;
+  }
 }
 
 Result<void> flush_all(u64& progress, Waiter& waiter, const FileSystem* only) {

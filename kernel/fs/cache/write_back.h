@@ -14,6 +14,10 @@ void count(i64 change);
 // Writers must wait for pages to be written before they make more of them dirty.
 [[nodiscard]] bool too_many();
 
+// Lets go of files that are abandoned and that nobody uses but this list. A step or timer, no lock held.
+void drop_abandoned();
+// Lets go of this file system's files that are clean by now. A step, no lock held.
+void drop_clean(const FileSystem& of);
 // sync: as FilePages::flush, for all files (of `only`, when given). Errors of single files are theirs.
 Result<void> flush_all(u64& progress, Waiter& waiter, const FileSystem* only = nullptr);
 // The machine is about to be switched off, and no thread will run any more: writes everything, calling `poll`, which lets devices

@@ -88,7 +88,7 @@ class FileNode final : public Node, private FilePages::Store {
 
  private:
   Result<Extent> find(u64 index, u64 count, Waiter* waiter) override;
-  Result<u64> reserve(u64 index, Waiter* waiter) override;
+  Result<PagePlace> reserve(u64 index, u32 from, u32 to, Waiter* waiter) override;
   PageRun* make_run() override;
   void start(PageRun& run) override;
   void note_written();

@@ -114,12 +114,12 @@ Result<void> FileNode::ensure_open(bool write, Waiter* waiter) {
 
 Result<FilePages::Store::Extent> FileNode::find(u64 index, u64 count, Waiter* waiter) {
   TRY(ensure_open(false, waiter));
-  return Extent{index + 1, count};
+  return Extent{{index + 1}, count};
 }
 
-Result<u64> FileNode::reserve(u64 index, Waiter* waiter) {
+Result<PagePlace> FileNode::reserve(u64 index, u32, u32, Waiter* waiter) {
   TRY(ensure_open(true, waiter));
-  return index + 1;
+  return PagePlace{index + 1};
 }
 
 PageRun* FileNode::make_run() {

@@ -16,7 +16,7 @@ u64 file_pages() {
   u64 pages = 0;
   mounts::for_each(
       [](void* context, const Mount& mount) {
-        if (mount.file_system->answers_later()) return;  // not in memory
+        if (!mount.file_system->in_memory()) return;
         const FileSystemStatistics s = mount.file_system->statistics();
         *static_cast<u64*>(context) += s.blocks - s.blocks_free;
       },

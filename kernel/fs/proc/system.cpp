@@ -192,14 +192,22 @@ Result<void> command_line(TextBuffer& to, const Subject&) {
 
 Result<void> file_systems(TextBuffer& to, const Subject&) {
   for (const char* name : {"rootfs", "ramfs", "tmpfs", "devtmpfs", "proc", "sysfs"}) to.print("nodev\t{}\n", name);
+  to.append("\text2\n");
   return {};
 }
+
+namespace {
+const char* access_of(const Mount& mount) {
+  return mount.file_system->read_only() ? "ro" : "rw";
+}
+}  // namespace
 
 Result<void> mount_table(TextBuffer& to, const Subject&) {
   mounts::for_each(
       [](void* context, const Mount& mount) {
-        static_cast<TextBuffer*>(context)->print("{} {} {} rw 0 0\n", static_cast<const char*>(mount.source),
-                                                 static_cast<const char*>(mount.path), mount.file_system->type());
+        static_cast<TextBuffer*>(context)->print("{} {} {} {} 0 0\n", static_cast<const char*>(mount.source),
+                                                 static_cast<const char*>(mount.path), mount.file_system->type(),
+                                                 access_of(mount));
       },
       &to);
   return {};
@@ -209,9 +217,9 @@ Result<void> mount_info(TextBuffer& to, const Subject&) {
   mounts::for_each(
       [](void* context, const Mount& mount) {
         const u64 device = mount.file_system->device();
-        static_cast<TextBuffer*>(context)->print("{} 1 0:{} / {} rw - {} {} rw\n", device, device,
-                                                 static_cast<const char*>(mount.path), mount.file_system->type(),
-                                                 static_cast<const char*>(mount.source));
+        static_cast<TextBuffer*>(context)->print(
+            "{} 1 0:{} / {} {} - {} {} {}\n", device, device, static_cast<const char*>(mount.path), access_of(mount),
+            mount.file_system->type(), static_cast<const char*>(mount.source), access_of(mount));
       },
       &to);
   return {};

@@ -1,0 +1,179 @@
+// Which files of an ext2 file system are known, and starting it. See file_system.h.
+#include "fs/ext2/file_system.h"
+
+#include "fs/step_memory.h"
+#include "lib/memory_functions.h"
+#include "memory/heap.h"
+#include "memory/page_allocator.h"
+#include "task/thread.h"
+
+namespace corral::fs::ext2 {
+
+namespace {
+
+// How many files are kept, with their pages, for the case that they are used again: one for so many pages of memory.
+constexpr u64 recent_share = 48;
+constexpr u64 fewest_recent = 128, most_recent = 16384;
+
+u64 recent_limit() {
+  return smaller(larger(memory::page_statistics().total / recent_share, fewest_recent), most_recent);
+}
+
+}  // namespace
+
+Ext2FileSystem::Ext2FileSystem(Disk& disk, const Geometry& geometry, Ref<Metadata> metadata, bool read_only)
+    : disk_{disk}, geometry_{geometry}, read_only_{read_only}, metadata_{std::move(metadata)}, volume_{geometry, *metadata_} {}
+
+Ext2FileSystem::~Ext2FileSystem() {
+  while (Orphan* orphan = orphans_.pop_front()) delete orphan;
+}
+
+Result<void> Ext2FileSystem::start(Waiter& waiter) {
+  Leftovers leftovers;
+  const i64 now = wall_time_ns();
+  LockGuard guard{lock_};
+  Volume& v = volume(&waiter);
+  TRY(v.start());
+  if (superblock_.bytes() == nullptr) { superblock_ = TRY(Block::get(*metadata_, superblock_offset / geometry_.block_size)); }
+  if (!root_) {
+    Ref<Node> root = TRY(node(inode::root, nullptr, {}, &waiter, leftovers));
+    if (!root->is_directory()) return v.damaged("the root is no directory", inode::root);
+    root_ = root;
+  }
+  if (!read_only_) TRY(v.mark(false, now));
+  marked_clean_ = read_only_;
+  return {};
+}
+
+Node* Ext2FileSystem::find(u32 number) const {
+  Node* node = nodes_.first_where([&](const Node& n) { return n.number >= number; });
+  return node != nullptr && node->number == number ? node : nullptr;
+}
+
+Ref<Node> Ext2FileSystem::next_node(u32 after) {
+  LockGuard guard{lock_};
+  Node* node = nodes_.first_where([&](const Node& n) { return n.number > after; });
+  for (; node != nullptr; node = nodes_.next(*node)) {
+    if (node->retain_if_alive()) return Ref<Node>::adopt(node);
+  }
+  return {};
+}
+
+void Ext2FileSystem::touch(Node& node, Leftovers& leftovers) {
+  if (node.recent.linked()) {
+    IntrusiveList<Node, &Node::recent>::remove(node);
+    recent_.push_back(node);
+    return;
+  }
+  node.retain();
+  recent_.push_back(node);
+  if (++recent_count_ <= recent_limit()) return;
+  --recent_count_;
+  leftovers.add(Ref<Inode>::adopt(recent_.pop_front()));
+}
+
+void Ext2FileSystem::forget_recent() {
+  for (;;) {
+    Ref<Node> node;
+    {
+      LockGuard guard{lock_};
+      Node* first = recent_.pop_front();
+      if (first == nullptr) return;
+      --recent_count_;
+      node = Ref<Node>::adopt(first);
+    }
+  }
+}
+
+void Ext2FileSystem::forget(Node& node) {
+  if (node.detached) return;
+  node.detached = true;
+  nodes_.remove(node);
+  --node_count_;
+}
+
+void Ext2FileSystem::note_removed(Node& node, Leftovers& leftovers) {
+  node.note_removed();
+  if (!node.recent.linked()) return;
+  IntrusiveList<Node, &Node::recent>::remove(node);
+  --recent_count_;
+  leftovers.add(Ref<Inode>::adopt(&node));
+}
+
+void Ext2FileSystem::set_place(Node& node, Node& directory, char* text, u64 size, Leftovers& leftovers) {
+  memory::release(node.place.text);
+  node.place.text = text;
+  node.place.size = static_cast<u16>(size);
+  leftovers.add(std::exchange(node.place.directory, Ref<Inode>::share(directory)));
+}
+
+Result<Ref<Node>> Ext2FileSystem::node(u32 number, Node* parent, std::string_view name, Waiter* waiter, Leftovers& leftovers) {
+  Volume& v = volume(waiter);
+  Ref<Node> node;
+  Node* old = find(number);
+  if (old != nullptr && old->retain_if_alive()) {
+    node = Ref<Node>::adopt(old);
+  } else {
+    if (old != nullptr) forget(*old);
+    InodeBlock inode = TRY(v.read_inode(number));
+    if (inode.links() == 0) return v.damaged("a name leads to a file that counts as removed", number);
+    node = TRY(Node::make(*this, std::move(inode)));
+    nodes_.insert(*node);
+    ++node_count_;
+  }
+  const bool same = parent != nullptr && node->place.directory.get() == parent && node->place.name() == name;
+  if (parent != nullptr && !same) {
+    // The way up from a directory is one, and ends at the root: so that whoever goes it arrives.
+    if (node->is_directory() && (node->place.directory || number == inode::root)) {
+      leftovers.add(Ref<Inode>{node});
+      return v.damaged("a directory has two names", number);
+    }
+    auto* text = static_cast<char*>(memory::allocate(name.size() + 1));
+    if (text == nullptr) {
+      leftovers.add(Ref<Inode>{node});
+      return Errno::enomem;
+    }
+    memcpy(text, name.data(), name.size());
+    set_place(*node, *parent, text, name.size(), leftovers);
+  }
+  touch(*node, leftovers);
+  return node;
+}
+
+FileSystemStatistics Ext2FileSystem::statistics() {
+  LockGuard guard{lock_};
+  return volume(nullptr).statistics();  // the superblock is in memory
+}
+
+// What is free once everything has been given back that nobody needs.
+Result<void> Ext2FileSystem::refresh_statistics() {
+  if (!read_only_) (void)TRY(give_back(&stepping_thread()));
+  return {};
+}
+
+Result<void> Ext2FileSystem::sync(u64& progress) {
+  constexpr u64 flushed = 16;
+  if (progress < flushed) {
+    TRY(metadata_->pages().flush(progress, stepping_thread()));
+    progress = flushed;
+  }
+  return disk_.flush();
+}
+
+void Ext2FileSystem::dismantle() {
+  forget_recent();
+  bool clean = false;
+  {
+    LockGuard guard{lock_};
+    const bool unused = node_count_ <= 1 && orphans_.empty();
+    // Detached from the tree without a look at whether it is in use: it was not.
+    if (unused && !read_only_ && !marked_clean_) (void)volume(nullptr).mark(true, wall_time_ns());
+    clean = unused && !metadata_->pages().has_dirty();
+  }
+  root_ = {};
+  if (!clean) return;
+  disk_.pages().forget_clean();
+  metadata_->give_back_disk();
+}
+
+}  // namespace corral::fs::ext2

@@ -1,0 +1,119 @@
+// An ext2 file system on a disk, mounted.
+//
+// lock_ (rank file_names) protects the volume, names and places of files, and which nodes there are. It is held for one operation of
+// the volume, never across a wait: an operation that misses a block answers blocked with nothing changed, and the step calls it
+// again. Nothing that may end a node is done with it: what is to be let go of is collected in a Leftovers, declared before the guard.
+//
+// Owners: a node belongs to whoever has references; the latest used ones to recent_ too. Files without names, once nobody uses them, are
+// orphans: their blocks are given back piece by piece, by a timer, and by whoever finds the disk full.
+// Context: steps, and the timer's interrupt.
+#pragma once
+
+#include "core/core.h"
+#include "fs/disk.h"
+#include "fs/ext2/metadata.h"
+#include "fs/ext2/node.h"
+
+namespace corral::fs::ext2 {
+
+// References to be let go of when no lock is held.
+class Leftovers {
+ public:
+  void add(Ref<Inode> file) {
+    if (file) files_[count_++] = static_cast<Ref<Inode>&&>(file);
+  }
+
+ private:
+  static constexpr u32 most = 8;
+  Ref<Inode> files_[most];
+  u32 count_ = 0;
+};
+
+class Ext2FileSystem final : public FileSystem {
+ public:
+  Ext2FileSystem(Disk& disk, const Geometry& geometry, Ref<Metadata> metadata, bool read_only);
+  ~Ext2FileSystem() override;
+  [[nodiscard]] const char* type() const override { return "ext2"; }
+  [[nodiscard]] Ref<Inode> root() override { return root_; }
+  [[nodiscard]] FileSystemStatistics statistics() override EXCLUDES(lock_);
+  Result<void> refresh_statistics() override EXCLUDES(lock_);
+  [[nodiscard]] bool in_memory() const override { return false; }
+  [[nodiscard]] bool read_only() const override { return read_only_; }
+  Result<void> sync(u64& progress) override;
+  Result<void> prepare_unmount(UnmountProgress& progress, bool lazy) override EXCLUDES(lock_);
+  [[nodiscard]] bool is_idle(u32 root_references) override EXCLUDES(lock_);
+  void dismantle() override EXCLUDES(lock_);
+  void shut_down(void (*poll)()) override EXCLUDES(lock_);
+
+  // Before it is mounted, until it does not answer blocked. euclean, einval, enomem.
+  Result<void> start(Waiter& waiter) EXCLUDES(lock_);
+
+  [[nodiscard]] SpinLock& lock() RETURN_CAPABILITY(lock_) { return lock_; }
+  [[nodiscard]] Disk& disk() { return disk_; }
+  [[nodiscard]] Metadata& metadata() { return *metadata_; }
+  [[nodiscard]] const Geometry& geometry() const { return geometry_; }
+  // The volume, for one operation in which `waiter` (null: nobody) waits for blocks.
+  [[nodiscard]] Volume& volume(Waiter* waiter) REQUIRES(lock_) {
+    metadata_->set_waiter(waiter);
+    return volume_;
+  }
+  // Repeats an operation (which takes the lock itself) while it finds the disk full and something can be given back.
+  template <class Operation>
+  auto with_room(Waiter* waiter, Operation&& operation) -> decltype(operation()) {
+    for (;;) {
+      auto outcome = operation();
+      if (outcome.ok() || outcome.error() != Errno::enospc) return outcome;
+      if (!TRY(give_back(waiter))) return Errno::enospc;
+    }
+  }
+
+  // The node with this number, known already or made now. `parent` null: the root. blocked, euclean, enomem.
+  Result<Ref<Node>> node(u32 number, Node* parent, std::string_view name, Waiter* waiter, Leftovers& leftovers) REQUIRES(lock_);
+  // It is found under this name from now on; `text` is the name's copy on the heap, taken over.
+  void set_place(Node& node, Node& directory, char* text, u64 size, Leftovers& leftovers) REQUIRES(lock_);
+  // Its last name is gone: it is not kept for later.
+  void note_removed(Node& node, Leftovers& leftovers) REQUIRES(lock_);
+  void forget(Node& node) REQUIRES(lock_);  // its last reference has gone
+  // A node has ended whose file has no names. The caller holds a reference to the file system.
+  void add_orphan(Orphan& orphan) EXCLUDES(lock_);
+
+ private:
+  struct Worker : TimerEvent {
+    explicit Worker(Ext2FileSystem& owner) : TimerEvent{work}, file_system{owner} {}
+    Ext2FileSystem& file_system;
+  };
+  static void work(TimerEvent& event);
+  void touch(Node& node, Leftovers& leftovers) REQUIRES(lock_);
+  [[nodiscard]] Node* find(u32 number) const REQUIRES(lock_);
+  void forget_recent() EXCLUDES(lock_);
+  // Gives back the blocks of one orphan, or some of them. False: there is none. blocked, eagain.
+  Result<bool> work_on_orphan(Waiter* waiter) EXCLUDES(lock_);
+  // Gives back all orphans. False: there were none.
+  Result<bool> give_back(Waiter* waiter) EXCLUDES(lock_);
+  Result<void> finish_shortenings(Waiter& waiter) EXCLUDES(lock_);
+  // The first node with a higher number that has a reference to give; null.
+  Ref<Node> next_node(u32 after) EXCLUDES(lock_);
+
+  Disk& disk_;
+  const Geometry geometry_;
+  const bool read_only_;
+  const Ref<Metadata> metadata_;
+  SpinLock lock_{Rank::file_names, "ext2"};
+  Volume volume_ GUARDED_BY(lock_);
+  Ref<Inode> root_;  // set before it is mounted; taken away by dismantle()
+  Block superblock_;  // kept in memory; set by start()
+  RedBlackTree<Node, &Node::by_number, Node::Before> nodes_ GUARDED_BY(lock_);
+  u64 node_count_ GUARDED_BY(lock_) = 0;
+  IntrusiveList<Node, &Node::recent> recent_ GUARDED_BY(lock_);  // each with a reference
+  u64 recent_count_ GUARDED_BY(lock_) = 0;
+  IntrusiveList<Orphan, &Orphan::link> orphans_ GUARDED_BY(lock_);
+  bool marked_clean_ GUARDED_BY(lock_) = true;  // the superblock says that nobody writes
+  bool working_ GUARDED_BY(lock_) = false;  // the timer is set, and holds a reference
+  Worker worker_{*this};
+};
+
+// Mounts what is on the disk. blocked (a step); ebusy: it is mounted; einval: there is no ext2 that Corral can use; euclean, eio, enomem;
+// eacces: it can only be read, and `read_only` is not set.
+Result<Ref<FileSystem>> mount(Thread& thread, Disk& disk, bool read_only);
+
+}  // namespace corral::fs::ext2

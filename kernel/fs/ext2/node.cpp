@@ -1,0 +1,130 @@
+// What all files of an ext2 file system have. See node.h.
+#include "fs/ext2/node.h"
+
+#include "fs/device_files.h"
+#include "fs/ext2/file_system.h"
+#include "fs/step_memory.h"
+#include "lib/memory_functions.h"
+#include "memory/heap.h"
+#include "task/thread.h"
+
+namespace corral::fs::ext2 {
+
+namespace {
+
+// Symbolic links, fifos, sockets, devices.
+class PlainNode final : public Node {
+ public:
+  using Node::Node;
+};
+
+template <class T>
+Result<Ref<Node>> made(Ext2FileSystem& file_system, InodeBlock inode) {
+  Orphan* orphan = TRY(memory::make<Orphan>());
+  Result<T*> node = memory::make<T>(file_system, std::move(inode), *orphan);
+  if (!node.ok()) {
+    delete orphan;
+    return node.error();
+  }
+  return Ref<Node>{Ref<T>::adopt(node.value())};
+}
+
+}  // namespace
+
+Node::Node(Ext2FileSystem& file_system, InodeBlock inode, Orphan& orphan)
+    : Inode{file_system, inode.type()}, number{inode.number()}, inode_{std::move(inode)}, orphan_{&orphan} {}
+
+Node::~Node() {
+  // Directories above that nothing else keeps are let go of one after the other, not one inside the other: paths may be deep.
+  Ref<Inode> above;
+  {
+    LockGuard guard{ext2().lock()};
+    ext2().forget(*this);
+    std::swap(above, place.directory);
+  }
+  memory::release(place.text);
+  if (is_removed()) {
+    orphan_->number = number;
+    ext2().add_orphan(*std::exchange(orphan_, nullptr));
+  }
+  delete orphan_;
+  while (above && above->references() == 1) {
+    Ref<Inode> next;
+    {
+      LockGuard guard{ext2().lock()};
+      auto& node = static_cast<Node&>(*above);
+      if (node.references() != 1) break;  // found by its number meanwhile
+      ext2().forget(node);
+      std::swap(next, node.place.directory);
+    }
+    above = next;
+  }
+}
+
+Result<Ref<Node>> Node::make(Ext2FileSystem& file_system, InodeBlock inode) {
+  switch (inode.type()) {
+    case FileType::regular: return made<FileNode>(file_system, std::move(inode));
+    case FileType::directory: return made<DirectoryNode>(file_system, std::move(inode));
+    default: return made<PlainNode>(file_system, std::move(inode));
+  }
+}
+
+Ext2FileSystem& Node::ext2() const {
+  return static_cast<Ext2FileSystem&>(file_system());
+}
+
+Attributes Node::attributes() {
+  Attributes answer;
+  {
+    LockGuard guard{ext2().lock()};
+    const Result<Attributes> found = ext2().volume(nullptr).attributes(number);  // its block is in memory
+    if (found.ok()) answer = found.value();
+  }
+  answer.inode = number;
+  answer.type = type();
+  answer.device = file_system().device();
+  return answer;
+}
+
+Result<void> Node::change(const AttributeChange& wanted) {
+  if (ext2().read_only()) return Errno::erofs;
+  const i64 now = wall_time_ns();
+  LockGuard guard{ext2().lock()};
+  return ext2().volume(&stepping_thread()).change(number, wanted, now);
+}
+
+Result<Ref<Inode>> Node::parent() {
+  LockGuard guard{ext2().lock()};
+  if (place.directory) return place.directory;
+  if (number == inode::root) return Ref<Inode>::share(*this);
+  return Errno::enoent;
+}
+
+Result<std::string_view> Node::name(std::span<char> to) {
+  LockGuard guard{ext2().lock()};
+  if (!place.directory) return Errno::enoent;
+  const u64 size = smaller(place.size, to.size());
+  memcpy(to.data(), place.text, size);
+  return std::string_view{to.data(), size};
+}
+
+Result<std::string_view> Node::read_link(std::span<char> to) {
+  if (type() != FileType::symlink) return Errno::einval;
+  LockGuard guard{ext2().lock()};
+  return ext2().volume(&stepping_thread()).read_link(number, to);
+}
+
+Result<Ref<OpenFile>> Node::open(const OpenRequest& request) {
+  switch (type()) {
+    case FileType::fifo: return fifo_.open(*this, request);
+    case FileType::character:
+    case FileType::block: return open_device(*this, attributes().special, request);
+    default: return Errno::enxio;
+  }
+}
+
+Result<void> Node::sync(u64& progress) {
+  return ext2().sync(progress);
+}
+
+}  // namespace corral::fs::ext2

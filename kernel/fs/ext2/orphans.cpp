@@ -1,0 +1,170 @@
+// Giving back the blocks of files that have no names and are used by nobody, and leaving a file system in good order when it is
+// unmounted or the machine is switched off. See file_system.h.
+#include "device/clock.h"
+#include "fs/cache/write_back.h"
+#include "fs/ext2/file_system.h"
+#include "fs/step_memory.h"
+#include "task/thread.h"
+
+namespace corral::fs::ext2 {
+
+namespace {
+constexpr Duration soon = milliseconds(2);
+constexpr u32 pieces_at_once = 32;  // in one look of the timer
+}  // namespace
+
+void Ext2FileSystem::add_orphan(Orphan& orphan) {
+  bool first = false;
+  {
+    LockGuard guard{lock_};
+    orphans_.push_back(orphan);
+    first = !std::exchange(working_, true);
+    if (first) retain();
+  }
+  if (!first) return;
+  this_core().timers().add(worker_, clock::now() + soon);
+  this_core().rearm_timer();
+}
+
+Result<bool> Ext2FileSystem::work_on_orphan(Waiter* waiter) {
+  const i64 now = wall_time_ns();
+  Orphan* done = nullptr;
+  {
+    LockGuard guard{lock_};
+    Orphan* orphan = orphans_.front();
+    if (orphan == nullptr) return false;
+    const Result<bool> released = volume(waiter).release(orphan->number, now);
+    if (released.ok() && !released.value()) return true;
+    if (!released.ok()) {
+      const Errno error = released.error();
+      if (error == Errno::blocked || error == Errno::eagain || error == Errno::enomem) return error;
+      (void)volume_.damaged("a removed file's blocks cannot be given back", orphan->number);
+    }
+    IntrusiveList<Orphan, &Orphan::link>::remove(*orphan);
+    done = orphan;
+  }
+  delete done;
+  return true;
+}
+
+void Ext2FileSystem::work(TimerEvent& event) {
+  Ext2FileSystem& file_system = static_cast<Worker&>(event).file_system;
+  for (u32 i = 0; i < pieces_at_once; ++i) {
+    const Result<bool> worked = file_system.work_on_orphan(nullptr);
+    if (!worked.ok() || !worked.value()) break;
+  }
+  {
+    LockGuard guard{file_system.lock_};
+    file_system.working_ = !file_system.orphans_.empty();
+    if (file_system.working_) {
+      this_core().timers().add(event, clock::now() + soon);
+      return;
+    }
+  }
+  file_system.drop();
+}
+
+Result<bool> Ext2FileSystem::give_back(Waiter* waiter) {
+  write_back::drop_abandoned();
+  bool any = false;
+  while (TRY(work_on_orphan(waiter))) any = true;
+  if (any) return true;
+  // Removed files may be on their way to the disk still.
+  Ref<Node> node = next_node(0);
+  for (; node; node = next_node(node->number)) {
+    if (!node->is_removed()) continue;
+    if (waiter == nullptr) return Errno::eagain;
+    TRY(node->settle(*waiter));
+  }
+  return false;
+}
+
+Result<void> Ext2FileSystem::finish_shortenings(Waiter& waiter) {
+  for (u32 after = 0;;) {
+    const Ref<Node> node = next_node(after);
+    if (!node) return {};
+    for (;;) {
+      LockGuard guard{lock_};
+      (void)volume(&waiter);
+      if (TRY(node->finish_shortening())) break;
+    }
+    after = node->number;
+  }
+}
+
+Result<void> Ext2FileSystem::prepare_unmount(UnmountProgress& progress, bool lazy) {
+  if (read_only_) return {};
+  Thread& thread = stepping_thread();
+  // The mark that all is in order follows when everything else is on the disk.
+  enum : u64 { files, own_blocks, mark, marked_blocks, device };
+  if (progress.phase == files) {
+    TRY(finish_shortenings(thread));
+    forget_recent();
+    TRY(write_back::flush_all(progress.files, thread, this));
+    write_back::drop_clean(*this);
+    (void)TRY(give_back(&thread));
+    LockGuard guard{lock_};
+    if (!lazy && node_count_ > 1) return Errno::ebusy;
+    progress.phase = own_blocks;
+  }
+  if (progress.phase == own_blocks) {
+    TRY(metadata_->pages().flush(progress.own_blocks, thread));
+    progress.own_blocks = 0;
+    progress.phase = mark;
+  }
+  TRY(disk_.flush());  // once: its outcome is remembered for further runs of the step
+  if (lazy) return {};
+  if (progress.phase == mark) {
+    LockGuard guard{lock_};
+    if (node_count_ > 1) return Errno::ebusy;
+    TRY(volume(&thread).mark(true, wall_time_ns()));
+    marked_clean_ = true;
+    progress.phase = marked_blocks;
+  }
+  if (progress.phase == marked_blocks) {
+    TRY(metadata_->pages().flush(progress.own_blocks, thread));
+    progress.phase = device;
+  }
+  return disk_.flush();
+}
+
+bool Ext2FileSystem::is_idle(u32 root_references) {
+  constexpr u32 own = 3;  // the table of mounts', the root's, the caller's
+  forget_recent();
+  if (!read_only_) write_back::drop_clean(*this);
+  LockGuard guard{lock_};
+  const u32 expected = own + (working_ ? 1 : 0);
+  const bool dirty = !read_only_ && (metadata_->pages().has_dirty() || !orphans_.empty());
+  const bool idle = node_count_ == 1 && root_ && root_->references() == root_references + 1 && references() == expected;
+  if (idle && !dirty) return true;
+  if (!read_only_ && std::exchange(marked_clean_, false)) (void)volume(nullptr).mark(false, wall_time_ns());
+  return false;
+}
+
+void Ext2FileSystem::shut_down(void (*poll)()) {
+  constexpr Duration patience = seconds(10);
+  if (read_only_) return;
+  const Instant end = clock::now() + patience;
+  // Files that were open when the machine stopped are given back as well.
+  for (u32 after = 0;;) {
+    const Ref<Node> node = next_node(after);
+    if (!node) break;
+    after = node->number;
+    if (!node->is_removed()) continue;
+    for (bool done = false; !done && clock::now() < end; poll()) {
+      LockGuard guard{lock_};
+      const Result<bool> released = volume(nullptr).release(node->number, wall_time_ns());
+      done = released.ok() ? released.value() : released.error() != Errno::eagain;
+    }
+  }
+  bool worked = true;
+  while (worked && clock::now() < end) {
+    const Result<bool> outcome = work_on_orphan(nullptr);
+    worked = outcome.ok() ? outcome.value() : outcome.error() == Errno::eagain;
+    poll();
+  }
+  LockGuard guard{lock_};
+  if (!worked) (void)volume(nullptr).mark(true, wall_time_ns());
+}
+
+}  // namespace corral::fs::ext2

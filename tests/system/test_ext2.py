@@ -1,0 +1,144 @@
+"""ext2: what the host's mkfs.ext2 makes can be used, e2fsck finds nothing wrong afterwards, and damaged disks harm nobody."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import subprocess
+import tempfile
+import unittest
+from collections.abc import Iterator
+from pathlib import Path
+
+from lab import guest, paths
+from lab.machine import Boot, Machine
+
+MIB = 1 << 20
+TOOLS = {**os.environ, "PATH": f"{os.environ.get('PATH', '')}:/sbin:/usr/sbin"}
+
+
+def host(*command: object) -> str:
+    done = subprocess.run([str(word) for word in command], env=TOOLS, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise AssertionError(f"{command}: {done.stdout}{done.stderr}")
+    return done.stdout
+
+
+# What is done with a file system that is mounted on /mnt.
+USE = (
+    "find /mnt | head -n 1000 | wc; ls -lR /mnt | head -n 1000 | wc; head -c 100000 /mnt/* | wc; cp /bin/busybox /mnt/d; "
+    "echo more >> /mnt/one; truncate -s 10000 /mnt/three; mv /mnt/d /mnt/moved; ln /mnt/one /mnt/moved; rm -r /mnt/two /mnt/moved; sync"
+)
+
+
+class Ext2(unittest.TestCase):
+    def boot(self, **settings: object) -> guest.Guest:
+        machine = Machine(**settings)  # type: ignore[arg-type]
+        booted = guest.Guest(machine, Boot(paths.KERNEL_ELF, paths.INITRAMFS, "quiet"))
+        self.addCleanup(booted.__exit__, None, None, None)
+        booted.prompt()
+        return booted
+
+    def check(self, machine: guest.Guest, command: str) -> str:
+        answer = machine.run(command)
+        self.assertEqual(answer.status, 0, f"{command}\n{answer.output}")
+        return answer.output
+
+    def image(self, size: int, *options: str) -> Path:
+        file = tempfile.NamedTemporaryFile(prefix="corral-ext2-")  # noqa: SIM115
+        self.addCleanup(file.close)
+        os.truncate(file.name, size)
+        host("mkfs.ext2", "-q", "-F", *options, file.name)
+        return Path(file.name)
+
+    def copied(self, image: Path, name: str) -> bytes:
+        with tempfile.NamedTemporaryFile() as to:
+            host("debugfs", "-R", f"dump {name} {to.name}", image)
+            return Path(to.name).read_bytes()
+
+    def test_host_and_guest_read_the_same(self) -> None:
+        data = random.Random(5).randbytes(3_000_001)
+        images = [self.image(12 * MIB), self.image(16 * MIB, "-b", "4096")]
+        with tempfile.NamedTemporaryFile() as source:
+            Path(source.name).write_bytes(data)
+            for image in images:
+                host("debugfs", "-w", "-R", f"write {source.name} given", image)
+        machine = self.boot(disks=tuple(images))
+        for place, disk in (("/a", "vda"), ("/b", "vdb")):
+            self.check(machine, f"mkdir {place}; mount -t ext2 /dev/{disk} {place}")
+            self.check(machine, f"cd {place}; mkdir d; cp given d/copy; cmp given d/copy; echo short > d/s; cd /")
+            self.assertNotEqual(machine.run(f"cd {place}; umount {place}").status, 0)
+            self.check(machine, f"cd /; umount {place}")
+            # What a file had behind its end is not seen again, although no page of it was in memory.
+            self.check(machine, f"mount -t ext2 /dev/{disk} {place}; cd {place}; cp d/copy d/cut; cd /; umount {place}")
+            self.check(machine, f"mount -t ext2 /dev/{disk} {place}; cd {place}; truncate -s 50501 d/cut; truncate -s 60000 d/cut")
+            self.check(machine, f"cd /; umount {place}")
+        for image in images:
+            host("e2fsck", "-fn", image)
+            self.assertEqual(self.copied(image, "d/cut"), data[:50501] + bytes(9499))
+            self.assertEqual(self.copied(image, "d/copy"), data)
+            self.assertEqual(self.copied(image, "d/s"), b"short\n")
+
+    def test_many_processes_leave_it_in_order(self) -> None:
+        images = [self.image(12 * MIB), self.image(16 * MIB, "-b", "4096")]
+        machine = self.boot(cores=4, disks=tuple(images))
+        for place, disk in (("/a", "vda"), ("/b", "vdb")):
+            self.check(machine, f"mkdir {place}; mount -t ext2 /dev/{disk} {place}")
+            self.assertIn("checks ok", self.check(machine, f"DIRECTORY={place} /tests/ext2test"))
+        self.check(machine, "umount /a")
+        machine.send("poweroff -f\n")  # the other one is left in order as well
+        machine.ended()
+        for image in images:
+            host("e2fsck", "-fn", image)
+            own = re.search(r"ext2test-\d+", host("debugfs", "-R", "ls", image))[0]  # type: ignore[index]
+            self.assertEqual(self.copied(image, f"{own}/grown"), bytes(50) + b"a" + bytes(2949) + b"b" + bytes(999))
+
+    def test_e2fsck_mends_what_a_crash_leaves(self) -> None:
+        image = self.image(12 * MIB)
+        machine = self.boot(cores=4, disks=(image,))
+        self.check(machine, "mkdir /a; mount -t ext2 /dev/vda /a; mkdir /a/kept; echo kept > /a/kept/file; sync")
+        machine.send("export DIRECTORY=/a; (while /tests/ext2test; do :; done) > /dev/null & while sleep 1; do sync; echo sy''nced; done\n")
+        for _ in range(3):
+            machine.expect("synced")
+        machine.kill()  # as if the power went
+        mended = subprocess.run(["e2fsck", "-fy", image], env=TOOLS, capture_output=True, text=True, check=False)
+        self.assertIn(mended.returncode, (0, 1, 2, 3), mended.stdout)
+        self.assertNotIn("was not cleanly unmounted", host("e2fsck", "-fn", image))
+        self.assertEqual(self.copied(image, "kept/file"), b"kept\n")
+        machine = self.boot(disks=(image,))
+        self.check(machine, "mkdir /a; mount -t ext2 /dev/vda /a; cat /a/kept/file; ls -R /a | wc; rm -r /a/ext2test*; umount /a")
+        host("e2fsck", "-fn", image)
+
+    def test_damaged_disks_harm_nobody(self) -> None:
+        images = list(self.damaged(9, 12))
+        machine = self.boot(disks=tuple(images))
+        for number in range(len(images)):
+            machine.run(f"mount -t ext2 /dev/vd{chr(97 + number)} /mnt && {{ {USE}; umount /mnt; }} > /dev/null 2>&1")
+        self.assertIn("alive", self.check(machine, "echo alive"))
+
+    def damaged(self, seed: int, count: int) -> Iterator[Path]:
+        """File systems with files, in which some bytes have other values."""
+        seeds = random.Random(seed)
+        kinds = (("-b", "1024"), ("-b", "4096"), ("-b", "1024", "-t", "ext4"))
+        good = []
+        with tempfile.TemporaryDirectory() as tree:
+            for name in ("one", "two", "three", "d/four", "d/e/five"):
+                (Path(tree) / name).parent.mkdir(parents=True, exist_ok=True)
+                (Path(tree) / name).write_bytes(seeds.randbytes(100_000))
+            (Path(tree) / "link").symlink_to("x" * 100)
+            for kind in kinds:
+                good.append(self.image(2 * MIB, *kind, "-O", "^has_journal", "-d", tree).read_bytes())
+        for number in range(count):
+            data = bytearray(good[number % len(kinds)])
+            # Files' data is random, the file system's own blocks are mostly zeros.
+            own = [at for at in range(1024, len(data), 1024) if data.count(0, at, at + 1024) > 100]
+            for _ in range(seeds.choice((3, 30, 300))):
+                data[seeds.choice(own) + seeds.randrange(1024)] = seeds.randrange(256)
+            image = self.image(2 * MIB)
+            image.write_bytes(data)
+            yield image
+
+
+if __name__ == "__main__":
+    unittest.main()
