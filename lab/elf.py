@@ -15,11 +15,16 @@ from lab.problem import Problem
 
 ET_EXEC, ET_DYN = 2, 3
 EM_X86_64 = 62
+PT_LOAD = 1
+PT_DYNAMIC = 2
 PT_INTERP = 3
 PT_NOTE = 4
+DT_NEEDED = 1
+DT_STRTAB = 5
 PHYS32_ENTRY = 18  # Xen's public/elfnote.h
 HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 PROGRAM_HEADER = struct.Struct("<IIQQQQQQ")
+DYNAMIC = struct.Struct("<QQ")
 
 
 def check(path: Path, *, dynamic: bool = False) -> bytes:
@@ -53,6 +58,25 @@ def check(path: Path, *, dynamic: bool = False) -> bytes:
             "link it statically (gcc -static …, g++ -static …, musl-gcc -static …), or run it among Debian's: --debian",
         )
     return data
+
+
+def needed(data: bytes) -> list[str]:
+    """The libraries that a dynamically linked program or library names."""
+    fields = HEADER.unpack_from(data)
+    table, entry_size, count = fields[5], fields[9], fields[10]
+    headers = [PROGRAM_HEADER.unpack_from(data, table + i * entry_size) for i in range(count)]
+    entries = [entry for kind, _, offset, _, _, size, _, _ in headers if kind == PT_DYNAMIC
+               for entry in DYNAMIC.iter_unpack(data[offset : offset + size - size % DYNAMIC.size])]  # fmt: skip
+    strings = next((_offset_of(value, headers) for tag, value in entries if tag == DT_STRTAB), 0)
+    return [data[strings + value : data.index(b"\0", strings + value)].decode() for tag, value in entries if tag == DT_NEEDED]
+
+
+def _offset_of(address: int, headers: list[tuple[int, ...]]) -> int:
+    """Where in the file the byte is that will be at `address`."""
+    for kind, _, offset, virtual, _, size, _, _ in headers:
+        if kind == PT_LOAD and virtual <= address < virtual + size:
+            return offset + address - virtual
+    raise ValueError(f"no segment of the file has address {address:#x}")
 
 
 def pvh_entry(path: Path) -> int:

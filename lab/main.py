@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab import boots, build, debian, debugger, emulators, iso, options, packages, paths, payload, qemu, runner
+from lab import boots, build, debian, debugger, emulators, iso, options, packages, paths, payload, qemu, runner, soak
 from lab.bench import main as bench
 from lab.command_line import compose
 from lab.machine import Folder, Machine, check_cores, memory_mib
@@ -166,12 +166,18 @@ def _declare_boots(parser: Parser) -> None:
     boots.declare(parser)
 
 
+def _declare_soak(parser: Parser) -> None:
+    _common(parser)
+    soak.declare(parser)
+
+
 COMMANDS: dict[str, Command] = {
     "setup": Command("install what is missing", _declare_setup, _setup),
     "run": Command("boot into a shell, or run one program", _declare_run, _run, takes_program=True),
     "test": Command("run every test", _declare_test, testing.execute),
     "bench": Command("measure, beside Linux", _declare_bench, bench.execute),
     "boots": Command("boot again and again, and count", _declare_boots, boots.execute),
+    "soak": Command("load it for minutes, and look for what is lost", _declare_soak, soak.execute),
     "debug": Command("gdb on the kernel, one thread per core", _declare_debug, _debug, takes_program=True),
     "image": Command("make a hybrid image for USB or disc", _declare_image, _image, takes_program=True),
 }

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from lab import build, linux, packages, paths
-from lab.bench import boot, mandelbrot, operations, plot
+from lab.bench import boot, load, mandelbrot, operations, plot
 from lab.bench.results import SYSTEMS, Results
 from lab.machine import check_cores
 from lab.options import Parser, choose, numbers, positive
@@ -17,8 +17,10 @@ BENCHES = {
     mandelbrot.NAME: "threads that compute, on 1 to 4 (Bochs: 8) cores",
     boot.NAME: "kernel entry to prompt, and the memory in use there",
     operations.NAME: "system calls, faults, switches, processes: what each costs, and whether it scales",
+    load.NAME: "Debian's hackbench and sysbench, on 1, 4 and 8 cores",
 }
-INSTRUMENTS = {mandelbrot.NAME: ("qemu", "bochs"), boot.NAME: ("qemu",), operations.NAME: tuple(operations.INSTRUMENTS)}
+INSTRUMENTS = {mandelbrot.NAME: ("qemu", "bochs"), boot.NAME: ("qemu",), operations.NAME: tuple(operations.INSTRUMENTS),
+               load.NAME: tuple(load.INSTRUMENTS)}  # fmt: skip
 RUNS = 3
 # Measures when everything is built; what was found, and the lines that tell it.
 Measure = Callable[[], tuple[Results, list[str]]]
@@ -28,8 +30,9 @@ def declare(parser: Parser) -> None:
     parser.add_argument("name", metavar="NAME", help="; ".join(f"{name}: {what}" for name, what in BENCHES.items()))
     parser.add_argument("--instrument", metavar="NAME",
                         help="qemu: wall time (default); bochs: virtual time. Of operations: instructions (default), "
-                        "bochs, or wall")
+                        "bochs, or wall; of load: bochs (default), instructions, or wall")
     parser.add_argument("--operations", metavar="LIST", help="of bench operations: only these, such as getpid,fork")
+    parser.add_argument("--loads", metavar="LIST", help="of bench load: only these, such as threads-pipe,mutex")
     parser.add_argument("--by", choices=("processes", "threads"), default="processes",
                         help="of bench operations: what the copies on several cores are (default processes)")
     parser.add_argument("--cores", type=numbers, metavar="LIST", help="such as 1,2,4 or 1-4")
@@ -48,7 +51,8 @@ def execute(values: Namespace, _: list[str]) -> int:
     for cores in values.cores or ():
         check_cores(cores, "bochs" if instrument == "bochs" else "qemu")
     _check_options(name, values)
-    bench = {mandelbrot.NAME: _mandelbrot, boot.NAME: _boot, operations.NAME: _operations}[name]
+    bench = {mandelbrot.NAME: _mandelbrot, boot.NAME: _boot, operations.NAME: _operations,
+             load.NAME: _load}[name]  # fmt: skip
     measure = bench(values, instrument, systems)
     _prepare(instrument, systems, verbose=values.verbose, yes=values.yes)
     results, lines = measure()
@@ -62,6 +66,8 @@ def _check_options(name: str, values: Namespace) -> None:
         raise Problem(f"bench {name} has no threads to choose", "leave out --threads", WRONG_USE)
     if name != operations.NAME and (values.operations or values.by != "processes"):
         raise Problem("--operations and --by belong to bench operations", f"leave them out of bench {name}", WRONG_USE)
+    if name != load.NAME and values.loads:
+        raise Problem("--loads belongs to bench load", f"leave it out of bench {name}", WRONG_USE)
 
 
 def _prepare(instrument: str, systems: tuple[str, ...], *, verbose: bool, yes: bool) -> None:
@@ -118,6 +124,22 @@ def _operations(values: Namespace, word: str, systems: tuple[str, ...]) -> Measu
     def measure() -> tuple[Results, list[str]]:
         results = operations.measure(plan)
         return results, [*operations.report(results, plan), "", f"Again: {operations.command(plan, quick=values.quick)}"]
+
+    return measure
+
+
+def _load(values: Namespace, word: str, systems: tuple[str, ...]) -> Measure:
+    instrument = load.INSTRUMENTS[word]
+    cores = tuple(values.cores or load.CORES[instrument])
+    if instrument == "icount" and cores != (1,):
+        raise Problem("the count of instructions is the sum of all cores, and shows no scaling",
+                      "take --instrument bochs for several cores", WRONG_USE)
+    plan = load.Plan(instrument, systems, load.chosen(values.loads, quick=values.quick), cores,
+                     values.runs or (1 if values.quick else RUNS))
+
+    def measure() -> tuple[Results, list[str]]:
+        results = load.measure(plan)
+        return results, [*load.report(results, plan), "", f"Again: {load.command(plan, quick=values.quick)}"]
 
     return measure
 

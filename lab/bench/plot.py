@@ -107,6 +107,34 @@ def operations(results: Results, file: Path) -> None:
     _save(figure, file)
 
 
+def load(results: Results, file: Path) -> None:
+    """Left: Corral's time as a multiple of Linux's. Right: what further cores gain. A group of bars for each load."""
+    from lab.bench.load import BY_NAME, gain
+
+    figure, (times, gains) = _figure(12, 6.5)
+    loads = [load for name, load in BY_NAME.items() if any(row.metric == name for row in results.rows)][::-1]
+    cores = sorted({at for at, _ in results.points()})
+    height = 0.8 / len(cores)
+    for index, at in enumerate(cores):
+        places = [place + 0.4 - (index + 0.5) * height for place in range(len(loads))]
+        ratios = [(results.value("corral", at, load.tasks, load.name) or 0.0)
+                  / (results.value("linux", at, load.tasks, load.name) or float("inf")) for load in loads]
+        times.barh(places, ratios, height, color=COLOURS["corral"], alpha=0.4 + 0.6 * at / max(cores), label=f"{at} cores")
+    times.axvline(1.0, color=COLOURS["linux"], label="Linux")
+    times.set_yticks(range(len(loads)), [load.name for load in loads])
+    times.set_xlabel("Corral / Linux, time")
+    times.legend(fontsize="small")
+    for offset, system in ((0.2, "corral"), (-0.2, "linux")):
+        values = [gain(results, system, load, max(cores)) or 0.0 for load in loads]
+        gains.barh([place + offset for place in range(len(loads))], values, 0.4, color=COLOURS[system], label=system)
+    gains.set_yticks(range(len(loads)), [load.name for load in loads])
+    gains.set_xlabel(f"times faster on {max(cores)} cores than on one")
+    gains.legend(fontsize="small")
+    gains.set_visible(max(cores) > 1)
+    figure.suptitle("hackbench and sysbench, the identical binaries on both systems")
+    _save(figure, file)
+
+
 def _save(figure: Any, file: Path) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -115,4 +143,5 @@ def _save(figure: Any, file: Path) -> None:
         raise Problem(f"the plot cannot be written to {file}: {error}", "give --plot a name such as plot.png") from None
 
 
-PLOTS: dict[str, Callable[[Results, Path], None]] = {"mandelbrot": mandelbrot, "boot": boot, "operations": operations}
+PLOTS: dict[str, Callable[[Results, Path], None]] = {"mandelbrot": mandelbrot, "boot": boot, "operations": operations,
+                                                     "load": load}  # fmt: skip

@@ -1,0 +1,205 @@
+"""Loads of Debian: hackbench and sysbench, the identical binaries with their libraries, on Corral and on Linux.
+
+The figure is what the program itself says it needed, starting and ending excluded. bochs: virtual time on 1, 4 and 8
+cores, the same work on each number of cores. instructions: QEMU counts instructions as its clock, on one core.
+wall: time under TCG. What a load consists of stands in LOADS; sizes fit the slowness of the instrument.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from lab import debian, elf
+from lab.bench import systems, table
+from lab.bench.results import Results, Row, medians
+from lab.problem import WRONG_USE, Problem
+from lab.progress import Progress
+
+NAME = "load"
+INSTRUMENTS = {"bochs": "bochs", "instructions": "icount", "wall": "qemu"}  # the user's word: the results' word
+UNITS = {"icount": "millions of instructions", "bochs": "ms of virtual time", "qemu": "ms of wall time"}
+CORES = {"bochs": (1, 4, 8), "icount": (1,), "qemu": (1, 4)}
+MEMORY_MIB = 1024
+LINKER = "ld-linux-x86-64.so.2"
+LIBRARIES = ("usr/lib/x86_64-linux-gnu", "usr/lib64")
+# What both programs say at the end, in seconds.
+TIMES = {"hackbench": re.compile(r"^Time: ([0-9.]+)$", re.MULTILINE),
+         "sysbench": re.compile(r"^ *total time: +([0-9.]+)s$", re.MULTILINE)}  # fmt: skip
+MARK = "@load: "  # begins with what no name in the shell has
+# hackbench tells milliseconds, and its shortest time here is some hundred of them.
+TOLERANCE = 0.01
+
+
+@dataclass(frozen=True)
+class Load:
+    """`command` with {} for its size; `tasks`: processes or threads that take part."""
+
+    name: str
+    command: str
+    tasks: int
+    few: int
+    many: int
+    what: str
+
+    @property
+    def program(self) -> str:
+        return self.command.split()[0]
+
+    def arguments(self, instrument: str) -> str:
+        """What follows the program's name; `few` in Bochs, which is slow."""
+        return self.command.format(self.few if instrument == "bochs" else self.many).partition(" ")[2]
+
+
+LOADS = tuple(Load(*row) for row in (
+    ("processes-pipe", "hackbench -p -g 2 -f 8 -l {}", 32, 200, 800, "hackbench: processes, pipes"),
+    ("processes-socket", "hackbench -g 2 -f 8 -l {}", 32, 200, 800, "hackbench: processes, socket pairs"),
+    ("threads-pipe", "hackbench -T -p -g 2 -f 8 -l {}", 32, 200, 800, "hackbench: threads, pipes"),
+    ("threads-socket", "hackbench -T -g 2 -f 8 -l {}", 32, 200, 800, "hackbench: threads, socket pairs"),
+    ("threads", "sysbench threads --threads=16 --thread-locks=4 --thread-yields=100 --time=0 --events={} run",
+     16, 400, 2000, "sysbench: threads that yield with a mutex held"),
+    ("mutex", "sysbench mutex --threads=16 --mutex-num=4 --mutex-loops=100 --time=0 --mutex-locks={} run",
+     16, 1000, 5000, "sysbench: threads that compete for mutexes"),
+    ("cpu", "sysbench cpu --threads=16 --cpu-max-prime=1000 --time=0 --events={} run",
+     16, 1000, 5000, "sysbench: threads that compute"),
+    ("memory", "sysbench memory --threads=16 --memory-block-size=1K --time=0 --memory-total-size={}M run",
+     16, 16, 64, "sysbench: threads that write memory"),
+))  # fmt: skip
+BY_NAME = {load.name: load for load in LOADS}
+QUICK = ("processes-pipe", "threads-socket", "threads")
+
+
+@dataclass(frozen=True)
+class Plan:
+    instrument: str  # of the results
+    systems: tuple[str, ...]
+    loads: tuple[Load, ...]
+    cores: tuple[int, ...]
+    runs: int
+
+
+def chosen(names: str | None, *, quick: bool) -> tuple[Load, ...]:
+    if names is None:
+        return tuple(BY_NAME[name] for name in QUICK) if quick else LOADS
+    wanted = [name for name in names.split(",") if name]
+    for name in wanted:
+        if name not in BY_NAME:
+            raise Problem(f"there is no load `{name}`", f"there are: {', '.join(BY_NAME)}", WRONG_USE)
+    return tuple(load for load in LOADS if load.name in wanted)
+
+
+def files(loads: tuple[Load, ...]) -> dict[str, bytes]:
+    """The programs, the libraries that they need, and the dynamic linker: all for one directory of the guest."""
+    tree = debian.tree()
+    found: dict[str, bytes] = {}
+    wanted = [LINKER, *sorted({load.program for load in loads})]
+    while wanted:
+        name = wanted.pop()
+        if name in found:
+            continue
+        places = [tree / folder / name for folder in ("usr/bin", *LIBRARIES)]
+        path = next((place for place in places if place.is_file()), None)
+        if path is None:
+            raise Problem(f"Debian's packages have no {name}", "is a library missing in lab/debian-packages.txt?")
+        found[name] = path.read_bytes()
+        wanted += elf.needed(found[name])
+    return found
+
+
+def script(plan: Plan) -> str:
+    """Runs everything, prints at the end: the serial line would disturb what follows it."""
+    lines = [f'run() {{ /host/{LINKER} --library-path /host /host/"$@" 2>&1; }}', "results="]
+    for load in plan.loads:
+        lines.append(f'results="$results{MARK}{load.name}')
+        lines.append(f'$(run {load.program} {load.arguments(plan.instrument)})')
+        lines.append('"')
+    return "\n".join([*lines, 'echo "$results"'])
+
+
+def parse(text: str) -> dict[str, float]:
+    """Milliseconds by load; those that told no time are left out."""
+    found = {}
+    for part in text.split(MARK)[1:]:
+        name = part.split("\n", 1)[0].strip()
+        told = TIMES[BY_NAME[name].program].search(part) if name in BY_NAME else None
+        if told:
+            found[name] = 1000.0 * float(told[1])
+    return found
+
+
+def boots(plan: Plan) -> Iterator[tuple[int, str]]:
+    """(cores, system), the systems in turn and in changing order."""
+    for cores in plan.cores:
+        for turn in range(plan.runs if plan.instrument == "qemu" else 1):
+            for system in plan.systems if turn % 2 == 0 else plan.systems[::-1]:
+                yield cores, system
+
+
+def measure(plan: Plan) -> Results:
+    carried = files(plan.loads)
+    rows: list[Row] = []
+    todo = list(boots(plan))
+    progress = Progress(f"Measuring loads on {plan.instrument}")
+    for number, (cores, system) in enumerate(todo, start=1):
+        progress.step(f"[{number}/{len(todo)}] {system}, {cores} cores")
+        text = systems.run(system, plan.instrument, cores, systems.Job(script(plan), carried), memory_mib=MEMORY_MIB)
+        found = parse(text)
+        missing = [load.name for load in plan.loads if load.name not in found]
+        if missing:
+            progress.failed()
+            raise Problem(f"{system} with {cores} cores gave no result for {', '.join(missing)}:\n{text[-2000:]}")
+        rows += [Row(system, plan.instrument, cores, load.tasks, load.name, found[load.name]) for load in plan.loads]
+    progress.done(f"{len(rows)} results")
+    return Results(NAME, medians(rows))
+
+
+def gain(results: Results, system: str, load: Load, cores: int) -> float | None:
+    """How many times faster the load is than on one core."""
+    return table.ratio(*(results.value(system, at, load.tasks, load.name) for at in (1, cores)))
+
+
+def quicker(corral: float | None, linux: float | None) -> bool | None:
+    """Corral needs no longer; None: there is nothing to compare."""
+    return None if corral is None or linux is None else corral <= linux * (1 + TOLERANCE)
+
+
+def _times(results: Results, plan: Plan, cores: int) -> tuple[list[str], list[bool | None]]:
+    body = []
+    verdicts: list[bool | None] = []
+    for load in plan.loads:
+        corral, linux = (results.value(system, cores, load.tasks, load.name) for system in ("corral", "linux"))
+        verdicts.append(quicker(corral, linux))
+        body.append([load.name, table.number(corral), table.number(linux), table.number(table.ratio(corral, linux), 3),
+                     "-" if verdicts[-1] is None else "ok" if verdicts[-1] else "LONGER",
+                     *(table.number(gain(results, system, load, cores), 2) for system in ("corral", "linux")), load.what])
+    head = ["load", "Corral", "Linux", "ratio", "verdict", "Corral gains", "Linux gains", "what"]
+    return ["", f"{cores} core{'s' if cores > 1 else ''}", "", *table.lines(head, body)], verdicts
+
+
+def report(results: Results, plan: Plan) -> list[str]:
+    out = [f"hackbench and sysbench of Debian, {UNITS[plan.instrument]}; gain: how many times faster than on one core."]
+    verdicts: list[bool | None] = []
+    for cores in plan.cores:
+        lines, more = _times(results, plan, cores)
+        out += lines
+        verdicts += more
+    compared = [verdict for verdict in verdicts if verdict is not None]
+    return [*out, "", f"No longer than on Linux: {sum(compared)} of {len(compared)} compared."]
+
+
+def command(plan: Plan, *, quick: bool) -> str:
+    """The command line that measures this again."""
+    instrument = next(word for word, name in INSTRUMENTS.items() if name == plan.instrument)
+    line = f"./corral bench {NAME} --instrument {instrument}"
+    if plan.loads == chosen(None, quick=quick):
+        line += " --quick" if quick else ""
+    else:
+        line += f" --loads {','.join(load.name for load in plan.loads)}"
+    if plan.cores != CORES[plan.instrument]:
+        line += f" --cores {','.join(map(str, plan.cores))}"
+    if plan.instrument == "qemu":
+        line += f" --runs {plan.runs}"
+    if len(plan.systems) == 1:
+        line += f" --system {plan.systems[0]}"
+    return line
