@@ -4,6 +4,9 @@
 // An address space is named by a number that is never used again, so a slot of one that has ended harms nobody: its
 // entries cannot be reached without loading its id, and a slot is flushed when it is given to another. Its generation
 // counts the times that translations of it were taken away: entries of an older generation are not used.
+//
+// The number alone says which slot: to look for the oldest one would cost every switch between processes more than the few
+// flushes of two whose numbers meet. Processes that work together have numbers near each other, which do not.
 #pragma once
 
 #include "lib/types.h"
@@ -12,7 +15,7 @@ namespace corral::vm {
 
 class AsidSlots {
  public:
-  static constexpr u32 capacity = 8;
+  static constexpr u32 capacity = 32;
 
   struct Choice {
     u16 asid;   // 1 … ; 0: there are no ids, every load flushes
@@ -22,41 +25,31 @@ class AsidSlots {
   // `ids`: how many ids the processor has, id 0 included (it stays with the kernel's own table).
   constexpr void set_ids(u32 ids) { count_ = ids <= 1 ? 0 : ids - 1 < capacity ? ids - 1 : capacity; }
 
-  // The id under which to load `space` (not 0), whose generation is now `generation`. The one that was not loaded for
-  // the longest time makes room.
+  // The id under which to load `space` (not 0), whose generation is now `generation`.
   Choice choose(u64 space, u64 generation) {
     if (count_ == 0) return {0, false};
-    u32 oldest = 0;
-    for (u32 i = 0; i < count_; ++i) {
-      if (slots_[i].space == space) {
-        const bool keep = slots_[i].generation == generation;
-        slots_[i].generation = generation;
-        slots_[i].loaded_at = ++loads_;
-        return {id_of(i), keep};
-      }
-      if (slots_[i].loaded_at < slots_[oldest].loaded_at) oldest = i;
-    }
-    slots_[oldest] = {space, generation, ++loads_};
-    return {id_of(oldest), false};
+    const u32 index = index_of(space);
+    Slot& slot = slots_[index];
+    const bool keep = slot.space == space && slot.generation == generation;
+    slot = {space, generation};
+    return {static_cast<u16>(index + 1), keep};
   }
 
   // While `space` was loaded its entries were brought up to `generation`.
   void note(u64 space, u64 generation) {
-    for (u32 i = 0; i < count_; ++i) {
-      if (slots_[i].space == space) slots_[i].generation = generation;
-    }
+    if (count_ == 0) return;
+    Slot& slot = slots_[index_of(space)];
+    if (slot.space == space) slot.generation = generation;
   }
 
  private:
   struct Slot {
     u64 space = 0;  // 0: free
     u64 generation = 0;
-    u64 loaded_at = 0;  // 0: free
   };
-  static constexpr u16 id_of(u32 index) { return static_cast<u16>(index + 1); }
+  [[nodiscard]] u32 index_of(u64 space) const { return static_cast<u32>(space) % count_; }
 
   Slot slots_[capacity];
-  u64 loads_ = 0;
   u32 count_ = 0;
 };
 

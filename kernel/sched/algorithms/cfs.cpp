@@ -17,6 +17,7 @@ class CompletelyFair final : public SchedulingAlgorithm {
       : latency_{parameters.tick.ns * 6},
         minimum_slice_{parameters.tick.ns},
         wake_up_lead_{parameters.tick.ns / 4},
+        undisturbed_{parameters.tick.ns / 4},
         sleeper_credit_{parameters.tick.ns * 3} {}
 
   void enqueue(SchedulingEntity& entity, EnqueueReason reason, Instant now) override {
@@ -46,10 +47,12 @@ class CompletelyFair final : public SchedulingAlgorithm {
       case EnqueueReason::preempted:
       case EnqueueReason::migrated: break;
     }
-    // SCHED_BATCH and SCHED_IDLE take nobody's turn.
-    if (reason == EnqueueReason::woken && entity.policy == SchedulingPolicy::other) challenger_ = &entity;
     entity.virtual_runtime = minimum_ + lag;
     tree_.insert(entity);
+    // SCHED_BATCH and SCHED_IDLE take nobody's turn.
+    if (reason == EnqueueReason::woken && entity.policy == SchedulingPolicy::other && tree_.first() == &entity) {
+      challenger_ = &entity;
+    }
     ++waiting_;
     weight_waiting_ += entity.weight;
   }
@@ -83,10 +86,10 @@ class CompletelyFair final : public SchedulingAlgorithm {
     const SchedulingEntity* first = tree_.first();
     if (first == nullptr) return never;
     const i64 lead = minimum_ + running.virtual_runtime - first->virtual_runtime;
-    const bool challenged = challenger_ == first && lead > virtual_time(wake_up_lead_, first->weight);
-    challenger_ = nullptr;
-    if (challenged) return now;
-    const i64 left = slice_of(running) - turn_used_.ns;
+    i64 left = slice_of(running) - turn_used_.ns;
+    if (challenger_ == first && lead > virtual_time(wake_up_lead_, first->weight)) {
+      left = least_of(left, undisturbed_ - turn_used_.ns);
+    }
     return left > 0 ? now + Duration{left} : now;
   }
 
@@ -125,10 +128,11 @@ class CompletelyFair final : public SchedulingAlgorithm {
   u64 weight_waiting_ = 0;
   i64 minimum_ = 0;       // virtual ns
   Duration turn_used_{};  // by the running entity since it was picked
-  const SchedulingEntity* challenger_ = nullptr;  // woken since the last review(); only compared, never followed
+  const SchedulingEntity* challenger_ = nullptr;  // woken during this turn, and first then; only compared, never followed
   const i64 latency_;         // ns in which everyone who waits should have a turn
   const i64 minimum_slice_;   // ns: shorter turns would cost more in switches than they gain
   const i64 wake_up_lead_;    // ns that the running entity may be ahead of a woken one without being preempted
+  const i64 undisturbed_;     // ns of each turn in which no woken entity preempts: else two that talk switch at every word
   const i64 sleeper_credit_;  // virtual ns that a sleeper may come back behind the minimum
 };
 

@@ -40,17 +40,25 @@ class LeastLoaded final : public PlacementPolicy {
   // From the core after the asking one, round to that one itself: the first with the smallest load.
   static Best least(const PlacementRequest& request, const SystemView& system, bool without_creator) {
     Best best;
-    CoreId core = request.candidates.next(request.here.value + 1);
-    for (u32 left = request.candidates.count(); left > 0; --left) {
-      if (core.value >= max_cores) core = request.candidates.lowest();
-      u32 load = system.cores[core.value].load();
-      if (without_creator && core == request.here && load > 0) --load;
-      if (load < best.load) best = {core, load};
-      // Nothing can be better, and the asking core comes last.
-      if (best.load == 0) break;
-      core = request.candidates.next(core.value + 1);
+    const CoreId here = request.here;
+    look(request.candidates, here.value + 1, max_cores, system, best);
+    look(request.candidates, 0, here.value, system, best);
+    if (best.load != 0 && request.candidates.contains(here)) {
+      u32 load = system.cores[here.value].load();
+      if (without_creator && load > 0) --load;
+      if (load < best.load) best = {here, load};
     }
     return best;
+  }
+
+  // At the candidates from `from` on that are below `end`, until one has no load: nothing can be better.
+  static void look(const CoreSet& candidates, u32 from, u32 end, const SystemView& system, Best& best) {
+    if (best.load == 0) return;
+    for (CoreId core = candidates.next(from); core.value < end; core = candidates.next(core.value + 1)) {
+      const u32 load = system.cores[core.value].load();
+      if (load < best.load) best = {core, load};
+      if (load == 0) return;
+    }
   }
 };
 

@@ -235,6 +235,30 @@ TEST(Cfs, YieldLetsAllOthersGoFirstWithinARound) {
   EXPECT_EQ(cfs->pick(Instant{1000}).entity, &a);
 }
 
+TEST(Cfs, AWokenThreadLeavesTheRunningOneAQuarterOfATick) {
+  OwnedAlgorithm cfs{"cfs", parameters};
+  SchedulingEntity writer, reader;
+  cfs->enqueue(writer, EnqueueReason::migrated, Instant{});
+  ASSERT_EQ(cfs->pick(Instant{}).entity, &writer);
+  const Instant soon = Instant{} + microseconds(100);
+  cfs->charge(writer, microseconds(100), soon);
+  cfs->enqueue(reader, EnqueueReason::woken, soon);  // it has slept for so long that it comes first
+  EXPECT_EQ(cfs->review(writer, soon), soon + microseconds(11900)) << "the writer is not ahead by enough";
+  cfs->charge(writer, microseconds(899), soon + microseconds(899));
+  EXPECT_GT(cfs->review(writer, soon + microseconds(899)), soon + microseconds(899));
+  cfs->charge(writer, microseconds(300), soon + microseconds(1199));
+  EXPECT_EQ(cfs->review(writer, soon + microseconds(1199)), soon + microseconds(1199));
+
+  // Far ahead, and at the beginning of its next turn: the rest of a quarter of a tick.
+  cfs->enqueue(writer, EnqueueReason::preempted, soon + microseconds(1199));
+  ASSERT_EQ(cfs->pick(Instant{} + milliseconds(2)).entity, &reader);
+  ASSERT_EQ(cfs->pick(Instant{} + milliseconds(2)).entity, &writer);
+  cfs->charge(writer, microseconds(10), Instant{} + milliseconds(3));
+  reader.last_ran = Instant{} + milliseconds(2);
+  cfs->enqueue(reader, EnqueueReason::woken, Instant{} + milliseconds(3));
+  EXPECT_EQ(cfs->review(writer, Instant{} + milliseconds(3)), Instant{} + milliseconds(3) + microseconds(990));
+}
+
 TEST(Cfs, ALighterThreadGetsAShorterTurnButNotBelowATick) {
   OwnedAlgorithm cfs{"cfs", parameters};
   SchedulingEntity heavy, light;
