@@ -166,8 +166,9 @@ def cheaper(corral: float | None, linux: float | None) -> bool | None:
     return None if corral is None or linux is None else corral <= linux * (1 + TOLERANCE)
 
 
-def scales(corral: float | None, linux: float | None) -> bool | None:
-    return None if corral is None or linux is None else corral >= linux * (1 - SCALE_TOLERANCE)
+def scales(corral: float | None, linux: float | None, ideal: float) -> bool | None:
+    """Gains as much; what is above the ideal shows only that one core alone is slow."""
+    return None if corral is None or linux is None else corral >= min(linux, ideal) * (1 - SCALE_TOLERANCE)
 
 
 def _cell(results: Results, system: str, cores: int, name: str) -> str:
@@ -202,7 +203,7 @@ def _scaling(results: Results, plan: Plan, cores: int) -> list[str]:
     verdicts = []
     for operation in plan.measured(cores):
         gains = [scale(results, system, operation.name, cores) for system in ("corral", "linux")]
-        verdicts.append(scales(*gains))
+        verdicts.append(scales(*gains, cores))
         body.append([operation.name, _cell(results, "corral", cores, operation.name),
                      _cell(results, "linux", cores, operation.name), *(table.number(gain, 2) for gain in gains),
                      _verdict(verdicts[-1], "LESS")])

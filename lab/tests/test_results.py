@@ -102,6 +102,11 @@ class Operations(unittest.TestCase):
         self.assertIn("1 of 2 compared, 1 not comparable", text)
         self.assertRegex(text, r"getpid +100.0 +160.0 +8.00 +6.00 +ok")
 
+    def test_more_than_the_ideal_is_no_reason_to_be_less(self) -> None:
+        self.assertTrue(operations.scales(7.99, 9.25, 8))
+        self.assertFalse(operations.scales(7.8, 9.25, 8))
+        self.assertFalse(operations.scales(6.0, 7.0, 8))
+
     def test_parses_the_program_s_lines(self) -> None:
         text = ("operations: name=fork copies=2 by=threads count=5 ticks=7.250 least_ticks=7.000 ns=72.5\n"
                 "operations: name=unix-socket unsupported=97 (socketpair: Address family not supported)\n")
