@@ -6,11 +6,13 @@
 // another mapping in its place, and gets the next number after that; the number is told when it stands there. So a reader
 // that was told of a number must find that one, a higher one, or 0, from a page that is newer still. Less is an old page: a
 // stale hit, which ends the program. Where nothing is mapped at the moment the reader's fault is tried again.
+// By default there is a writer for four cores, and as many readers as make it a thread for each core.
 // The last line: "stalepages: N unmaps, M reads, F faults, 0 stale hits, SECONDS s". Runs on Linux as well.
 
 #include "tests/mappings.h"
 
 #include <pthread.h>
+#include <sched.h>
 
 namespace {
 
@@ -75,8 +77,8 @@ void* replace_pages(void* argument) {
   for (uint64_t number = 1; !over(); ++number) {
     for (int index = 0; index < pages; ++index) {
       auto* at = const_cast<uint64_t*>(page_of(field, index));
-      // One in eight leaves a moment in which nothing is there.
-      if ((number + static_cast<uint64_t>(index)) % 8 == 0) { CHECK_EQ(munmap(at, page), 0); }
+      // One in 64 leaves a moment in which nothing is there.
+      if ((number + static_cast<uint64_t>(index)) % 64 == 0) { CHECK_EQ(munmap(at, page), 0); }
       if (mmap(at, page, read_write, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != at) { CHECK(false); }
       if (*at != 0) { CHECK_EQ(*at, 0); }
       __atomic_store_n(at, number, __ATOMIC_SEQ_CST);
@@ -97,13 +99,20 @@ int number_of(const char* text, long most) {
   return static_cast<int>(value);
 }
 
+int at_least_one(int value, int most) {
+  return value < 1 ? 1 : value < most ? value : most;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   check_name = "stalepages";
   const int seconds = number_of(argc > 1 ? argv[1] : "", 1000000);
-  const int writers = argc > 2 ? number_of(argv[2], most_writers) : 2;
-  const int readers = argc > 3 ? number_of(argv[3], most_readers) : 2;
+  cpu_set_t allowed;
+  CHECK_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);
+  const int cores = CPU_COUNT(&allowed);
+  const int writers = argc > 2 ? number_of(argv[2], most_writers) : at_least_one(cores / 4, most_writers);
+  const int readers = argc > 3 ? number_of(argv[3], most_readers) : at_least_one(cores / writers - 1, most_readers);
   struct sigaction action{};
   action.sa_sigaction = note_fault;
   action.sa_flags = SA_SIGINFO;
