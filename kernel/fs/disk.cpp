@@ -4,9 +4,11 @@
 #include "core/core.h"
 #include "device/virtio/block.h"
 #include "fs/anonymous.h"
+#include "fs/partitions.h"
 #include "fs/positioned_file.h"
 #include "fs/step_memory.h"
 #include "fs/transfer.h"
+#include "lib/format.h"
 #include "memory/heap.h"
 #include "task/thread.h"
 
@@ -15,8 +17,8 @@ namespace corral::fs {
 namespace {
 
 constexpr u32 most_disks = 16;
-constinit Disk* disks[most_disks] = {};  // boot
-constinit u32 disk_count = 0;            // boot
+constexpr u32 most_minors = most_disks * Disk::minors_of_disk;
+constinit Disk* disks[most_minors] = {};  // boot; by minor number
 
 // Pages on their way to or from a disk. Used by DiskRun, which is also what the cache knows.
 class DiskRun final : public PageRun, public BlockRequest {
@@ -83,41 +85,70 @@ class Disk::Flush final : public Operation, public BlockRequest {
   Errno error_ GUARDED_BY(lock_){};
 };
 
-Disk::Disk(BlockDevice& device, u32 number)
-    : Inode{anonymous_files(), FileType::block},
-      device_{device},
-      number_{number},
-      name_{'v', 'd', static_cast<char>('a' + number)},
-      pages_{*this, *this} {
+Disk::Disk(BlockDevice& device, u32 minor, Disk* whole)
+    : Inode{anonymous_files(), FileType::block}, device_{device}, minor_{minor}, whole_{whole}, pages_{*this, *this} {
+  const char letter[] = {static_cast<char>('a' + minor / minors_of_disk)};
+  const std::string_view disk{letter, sizeof letter};
+  const std::span<char> name{name_, sizeof name_ - 1};
+  (void)(whole == nullptr ? format_to(name, "vd{}", disk) : format_to(name, "vd{}{}", disk, partition()));
   pages_.set_size(size());
+}
+
+bool Disk::take() {
+  u32 nobody = 0;
+  if (!taken_.compare_exchange(nobody, by_itself, Order::acq_rel, Order::relaxed)) return false;
+  if (whole_ == nullptr) return true;
+  u32 others = whole_->taken_.load(Order::relaxed);
+  while (others != by_itself) {
+    if (whole_->taken_.compare_exchange(others, others + 1, Order::acq_rel, Order::relaxed)) return true;
+  }
+  taken_.store(0, Order::release);
+  return false;
+}
+
+void Disk::give_back() {
+  taken_.store(0, Order::release);
+  if (whole_ != nullptr) whole_->taken_.fetch_sub(1, Order::acq_rel);
 }
 
 Result<void> Disk::start_all() {
   TRY(virtio::VirtioDisk::start_all(cores::get(CoreId{0}).hardware_id()));
-  while (disk_count < most_disks) {
-    auto* device = devices().find<BlockDevice>(disk_count);
+  for (u32 i = 0; i < most_disks; ++i) {
+    auto* device = devices().find<BlockDevice>(i);
     if (device == nullptr) break;
-    disks[disk_count] = TRY(memory::make<Disk>(*device, disk_count));
-    ++disk_count;
+    const u32 first = i * minors_of_disk;
+    Disk* whole = TRY(memory::make<Disk>(*device, first, nullptr));
+    disks[first] = whole;
+    const PartitionTable table = find_partitions(*device, whole->pages_);
+    for (u32 n = 0; n < table.count; ++n) {
+      const Partition& place = table.partitions[n];
+      auto* part = TRY(memory::make<PartitionDevice>(*device, place));
+      Disk*& at = disks[first + place.number];
+      if (at == nullptr) at = TRY(memory::make<Disk>(*part, first + place.number, whole));
+    }
   }
   return {};
 }
 
-u32 Disk::count() {
-  return disk_count;
+Disk* Disk::find(DeviceNumber number) {
+  return number.major == major && number.minor < most_minors ? disks[number.minor] : nullptr;
 }
 
-Disk* Disk::get(u32 number) {
-  return number < disk_count ? disks[number] : nullptr;
+Disk* Disk::find_from(u32 minor) {
+  while (minor < most_minors && disks[minor] == nullptr) ++minor;
+  return minor < most_minors ? disks[minor] : nullptr;
 }
 
 void Disk::poll_all() {
-  for (u32 i = 0; i < disk_count; ++i) disks[i]->device().poll();
+  for (u32 minor = 0; minor < most_minors; minor += minors_of_disk) {
+    if (disks[minor] != nullptr) disks[minor]->device().poll();
+  }
 }
 
 Result<void> Disk::flush_all() {
-  for (u32 i = 0; i < disk_count; ++i) {
-    if (disks[i]->taken_.load(Order::acquire)) TRY(disks[i]->flush());
+  for (u32 minor = 0; minor < most_minors; minor += minors_of_disk) {
+    Disk* disk = disks[minor];
+    if (disk != nullptr && disk->taken_.load(Order::acquire) != 0) TRY(disk->flush());
   }
   return {};
 }
@@ -125,10 +156,10 @@ Result<void> Disk::flush_all() {
 Attributes Disk::attributes() {
   Attributes a;
   a.device = file_system().device();
-  a.inode = number_ + 1;
+  a.inode = minor_ + 1;
   a.type = FileType::block;
   a.permissions = 0660;
-  a.special = {major, number_ * minors_of_disk};
+  a.special = number();
   a.size = size();
   return a;
 }
@@ -225,9 +256,7 @@ Result<i64> DiskFile::control(Thread& thread, vm::AddressSpace& space, u32 reque
 }  // namespace
 
 Result<Ref<OpenFile>> open_disk(Inode& node, DeviceNumber number, const OpenRequest& request) {
-  Disk* disk = number.major == Disk::major && number.minor % Disk::minors_of_disk == 0
-                   ? Disk::get(number.minor / Disk::minors_of_disk)
-                   : nullptr;
+  Disk* disk = Disk::find(number);
   if (disk == nullptr) return Errno::enxio;
   if ((request.flags & o_accmode) != o_rdonly && disk->device().read_only()) return Errno::erofs;
   Ref<PositionedFile> bytes =

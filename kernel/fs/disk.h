@@ -1,5 +1,6 @@
-// A disk as a file: /dev/vda and its pages in memory. A file system on the disk reads and writes its own blocks through the same pages
-// (pages(): page n holds the bytes from n × page_size on), so that both see one another's changes.
+// A disk, or a partition of one, as a file: /dev/vda, /dev/vda1, and its pages in memory. A file system on the disk reads and writes its own blocks through the same pages
+// (pages(): page n holds the bytes from n × page_size on), so that both see one another's changes. A disk and its partitions
+// have pages of their own, as on Linux: what is written to one is not seen in the other before it is read again.
 #pragma once
 
 #include "device/block_device.h"
@@ -11,22 +12,27 @@ class Disk final : public Inode, private FilePages::Store {
  public:
   static constexpr u32 major = 254, minors_of_disk = 16;  // as virtio disks have on Linux
 
-  // Starts drivers and makes a Disk for each device, once. Boot context, after the other cores have started. enomem.
+  // Starts drivers and makes a Disk for each device and for each partition, once. Boot context, after the other cores have started.
+  // enomem.
   static Result<void> start_all();
-  [[nodiscard]] static u32 count();
-  // Disks live for ever. Null: there are fewer.
-  [[nodiscard]] static Disk* get(u32 number);
+  // Disks live for ever. The one with this number, or the first with a higher one; null: there is none.
+  [[nodiscard]] static Disk* find(DeviceNumber number);
+  [[nodiscard]] static Disk* find_from(u32 minor);
   static void poll_all();
   // flush() for all disks that file systems are mounted from.
   static Result<void> flush_all();
 
-  Disk(BlockDevice& device, u32 number);
+  // `whole`: of which it is a partition; null: of none.
+  Disk(BlockDevice& device, u32 minor, Disk* whole);
+  [[nodiscard]] DeviceNumber number() const { return {major, minor_}; }
+  [[nodiscard]] u32 partition() const { return minor_ % minors_of_disk; }  // 0: a whole disk
+  [[nodiscard]] Disk* whole() const { return whole_; }
   [[nodiscard]] BlockDevice& device() { return device_; }
   [[nodiscard]] FilePages& pages() { return pages_; }
-  [[nodiscard]] std::string_view device_name() const { return {name_, sizeof name_}; }  // in /dev
-  // Only one file system at a time is mounted from it. False: there is one.
-  [[nodiscard]] bool take() { return !taken_.exchange(true, Order::acq_rel); }
-  void give_back() { taken_.store(false, Order::release); }
+  [[nodiscard]] std::string_view device_name() const { return static_cast<const char*>(name_); }  // in /dev
+  // Only one file system at a time is mounted from it: from the whole, or from each of its partitions. False: there is one.
+  [[nodiscard]] bool take();
+  void give_back();
   // Has the disk keep for good what it has been given. In a step; can answer blocked. eio.
   Result<void> flush();
   [[nodiscard]] u64 size() const { return device_.sectors() * BlockDevice::sector_size; }
@@ -47,9 +53,11 @@ class Disk final : public Inode, private FilePages::Store {
   void start(PageRun& run) override;
 
   BlockDevice& device_;
-  const u32 number_;
-  const char name_[3];
-  Atomic<bool> taken_{false};
+  const u32 minor_;
+  Disk* const whole_;
+  char name_[8] = {};
+  static constexpr u32 by_itself = 1u << 31;
+  Atomic<u32> taken_{0};  // by_itself, or how many of its partitions are taken
   FilePages pages_;
 };
 

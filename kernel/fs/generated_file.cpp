@@ -100,6 +100,11 @@ class GeneratedText final : public OpenFile {
   u64 position_ GUARDED_BY(lock_) = 0;
 };
 
+std::string_view dynamic_name(const GeneratedDirectory& directory, i32 number, std::span<char> to) {
+  if (directory.name_of != nullptr) return directory.name_of(number, to);
+  return format_to(to, "{}{}", directory.prefix, number);
+}
+
 class GeneratedInode final : public Inode {
  public:
   GeneratedInode(FileSystem& file_system, const Node& node, const Subject& subject, Ref<Inode> parent, i32 dynamic)
@@ -128,7 +133,7 @@ class GeneratedInode final : public Inode {
   Result<std::string_view> name(std::span<char> to) override {
     if (!parent_) return Errno::enoent;
     if (dynamic_ < 0) return format_to(to, "{}", node_.name);
-    return format_to(to, "{}{}", static_cast<GeneratedInode&>(*parent_).node_.directory->prefix, dynamic_);
+    return dynamic_name(*static_cast<GeneratedInode&>(*parent_).node_.directory, dynamic_, to);
   }
 
   Result<Ref<Inode>> lookup(std::string_view name) override {
@@ -140,9 +145,12 @@ class GeneratedInode final : public Inode {
     }
     if (directory.lookup == nullptr) return Errno::enoent;
     const DynamicName found = TRY(directory.lookup(name, subject_));
-    i32 dynamic = 0;
-    for (char c : name) {
-      if (c >= '0' && c <= '9') dynamic = dynamic * 10 + (c - '0');
+    i32 dynamic = found.number;
+    if (dynamic < 0) {
+      dynamic = 0;
+      for (char c : name) {
+        if (c >= '0' && c <= '9') dynamic = dynamic * 10 + (c - '0');
+      }
     }
     return make(*found.node, found.subject, dynamic);
   }
@@ -169,7 +177,7 @@ class GeneratedInode final : public Inode {
     i32 number = static_cast<i32>(position - first_dynamic) - 1;
     while ((number = directory.next(number, subject_)) >= 0) {
       char name[32];
-      const std::string_view text = format_to(name, "{}{}", directory.prefix, number);
+      const std::string_view text = dynamic_name(directory, number, name);
       if (!listing.add(text, own ^ (static_cast<u64>(number) + 1) << 24, directory.dynamic_type,
                        first_dynamic + static_cast<u64>(number) + 1)) {
         return {};

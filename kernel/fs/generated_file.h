@@ -32,15 +32,18 @@ struct Node {
 struct DynamicName {
   const Node* node = nullptr;
   Subject subject{};
+  i32 number = -1;  // as GeneratedDirectory::next has it; -1: the digits of the name
 };
 
 struct GeneratedDirectory {
   std::span<const Node> nodes;
   // The node for `name`; enoent.
   Result<DynamicName> (*lookup)(std::string_view name, const Subject& subject) = nullptr;
-  // The next dynamic number that is greater than `previous` (-1 at first), or -1; its name is the number behind `prefix`.
+  // The next dynamic number that is greater than `previous` (-1 at first), or -1; its name is the number behind `prefix`, or
+  // what name_of writes.
   i32 (*next)(i32 previous, const Subject& subject) = nullptr;
   const char* prefix = "";
+  std::string_view (*name_of)(i32 number, std::span<char> to) = nullptr;
   FileType dynamic_type = FileType::directory;
   // enoent when what the directory is about has gone.
   Result<void> (*exists)(const Subject& subject) = nullptr;

@@ -53,9 +53,8 @@ Result<Ref<FileSystem>> make_devices(u64 page_limit) {
     (void)TRY(root->create(file.name, {.type = FileType::character, .permissions = file.permissions, .special = file.number}));
   }
   TRY(Disk::start_all());
-  for (u32 i = 0; i < Disk::count(); ++i) {
-    (void)TRY(root->create(Disk::get(i)->device_name(),
-                           {.type = FileType::block, .permissions = 0660, .special = {Disk::major, i * Disk::minors_of_disk}}));
+  for (Disk* disk = Disk::find_from(0); disk != nullptr; disk = Disk::find_from(disk->number().minor + 1)) {
+    (void)TRY(root->create(disk->device_name(), {.type = FileType::block, .permissions = 0660, .special = disk->number()}));
   }
   TRY(symlink(*root, "fd", "/proc/self/fd"));
   TRY(symlink(*root, "stdin", "/proc/self/fd/0"));

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import random
 import re
+import struct
 import subprocess
 import tempfile
 import unittest
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,6 +32,30 @@ USE = (
     "find /mnt | head -n 1000 | wc; ls -lR /mnt | head -n 1000 | wc; head -c 100000 /mnt/* | wc; cp /bin/busybox /mnt/d; "
     "echo more >> /mnt/one; truncate -s 10000 /mnt/three; mv /mnt/d /mnt/moved; ln /mnt/one /mnt/moved; rm -r /mnt/two /mnt/moved; sync"
 )
+
+
+def record(disk: bytearray, number: int, kind: int, first: int, count: int) -> None:
+    struct.pack_into("<4xB3xII", disk, 446 + 16 * number, kind, first, count)
+    disk[510:512] = b"\x55\xaa"
+
+
+def mbr(disk: bytearray, partitions: list[tuple[int, int]]) -> None:
+    for number, (first, count) in enumerate(partitions):
+        record(disk, number, 0x83, first, count)
+
+
+def gpt(disk: bytearray, partitions: list[tuple[int, int]]) -> None:
+    last = len(disk) // 512 - 1
+    record(disk, 0, 0xEE, 1, last)
+    entries = bytearray(128 * 128)
+    for number, (first, count) in enumerate(partitions):
+        struct.pack_into("<16s16sQQ", entries, 128 * number, b"kind" * 4, b"name" * 4, first, first + count - 1)
+    for own, other, table in ((1, last, 2), (last, 1, last - 32)):
+        header = bytearray(struct.pack("<8sIIIIQQQQ16sQIII", b"EFI PART", 0x10000, 92, 0, 0, own, other, 34, last - 33,
+                                       bytes(16), table, 128, 128, zlib.crc32(entries)))  # fmt: skip
+        struct.pack_into("<I", header, 16, zlib.crc32(header))
+        disk[own * 512 : own * 512 + 92] = header
+        disk[table * 512 : table * 512 + len(entries)] = entries
 
 
 class Ext2(unittest.TestCase):
@@ -93,6 +119,40 @@ class Ext2(unittest.TestCase):
             host("e2fsck", "-fn", image)
             own = re.search(r"ext2test-\d+", host("debugfs", "-R", "ls", image))[0]  # type: ignore[index]
             self.assertEqual(self.copied(image, f"{own}/grown"), bytes(50) + b"a" + bytes(2949) + b"b" + bytes(999))
+
+    def test_partitions(self) -> None:
+        parts = [(self.image(4 * MIB), 2048), (self.image(6 * MIB, "-b", "4096"), 20480)]
+        disks = []
+        for table in (mbr, gpt):
+            disk = bytearray(20 * MIB)
+            for image, first in parts:
+                disk[first * 512 : first * 512 + image.stat().st_size] = image.read_bytes()
+            table(disk, [(first, image.stat().st_size // 512) for image, first in parts])
+            file = self.image(MIB)
+            file.write_bytes(disk)
+            disks.append(file)
+        machine = self.boot(disks=(*disks, self.image(MIB)))
+        listed = re.findall(r"254 +(\d+) +(\d+) (\w+)", self.check(machine, "cat /proc/partitions"))
+        sizes = {"": 20480, "1": 4096, "2": 6144}
+        wanted = [(str(n * 16 + p), str(size), f"vd{disk}{end}")
+                  for n, disk in enumerate("ab") for p, (end, size) in enumerate(sizes.items())]  # fmt: skip
+        self.assertEqual(listed, [*wanted, ("32", "1024", "vdc")])
+        self.assertEqual(self.check(machine, "cd /sys/block; cat vdb/vdb2/start vda/size vda/vda1/dev; ls -d *; cd /").split(),
+                         ["20480", "40960", "254:1", "vda", "vdb", "vdc"])  # fmt: skip
+        self.assertIn("partition", self.check(machine, "cat /sys/dev/block/254:18/uevent"))
+        for disk in "ab":
+            self.check(machine, f"mkdir /1 /2; mount -t ext2 /dev/vd{disk}1 /1; mount -t ext2 /dev/vd{disk}2 /2; df /1 | grep vd{disk}1")
+            self.assertNotEqual(machine.run(f"mount -t ext2 /dev/vd{disk} /mnt").status, 0)
+            self.assertIn("checks ok", self.check(machine, "DIRECTORY=/2 /tests/ext2test"))
+            self.check(machine, f"cp /bin/busybox /1/{disk}; cmp /bin/busybox /1/{disk}; umount /1; umount /2; rmdir /1 /2")
+        self.check(machine, "sync")
+        for disk, file in zip("ab", disks, strict=True):
+            data = file.read_bytes()
+            for number, (image, first) in enumerate(parts):
+                image.write_bytes(data[first * 512 : first * 512 + image.stat().st_size])
+                host("e2fsck", "-fn", image)
+                if number == 0:
+                    self.assertIn(disk, host("debugfs", "-R", "ls", image))
 
     def test_e2fsck_mends_what_a_crash_leaves(self) -> None:
         image = self.image(12 * MIB)

@@ -97,9 +97,8 @@ Result<fs::Disk*> disk_named(Call& call) {
   NamedFile named;
   Ref<Inode> node = TRY(named.existing(call, fs::at_fdcwd, call.address(0), Follow::yes));
   if (node->type() != fs::FileType::block) return Errno::enotblk;
-  const fs::DeviceNumber number = node->attributes().special;
-  fs::Disk* disk = number.major == fs::Disk::major ? fs::Disk::get(number.minor / fs::Disk::minors_of_disk) : nullptr;
-  if (disk == nullptr || number.minor % fs::Disk::minors_of_disk != 0) return Errno::enxio;
+  fs::Disk* disk = fs::Disk::find(node->attributes().special);
+  if (disk == nullptr) return Errno::enxio;
   return disk;
 }
 

@@ -33,6 +33,10 @@ Result<void> meminfo(TextBuffer& to, const Subject& subject);
 Result<void> heap(TextBuffer& to, const Subject& subject);
 Result<void> vmstat(TextBuffer& to, const Subject& subject);
 Result<void> swaps(TextBuffer& to, const Subject& subject);
+// disks.cpp
+Result<void> partitions(TextBuffer& to, const Subject& subject);
+extern const GeneratedDirectory block_directory;  // /sys/block
+extern const GeneratedDirectory block_numbers_directory;  // /sys/dev/block
 // times.cpp
 Result<void> stat(TextBuffer& to, const Subject& subject);
 Result<void> uptime(TextBuffer& to, const Subject& subject);

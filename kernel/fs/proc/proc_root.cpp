@@ -29,6 +29,7 @@ constexpr Node root_nodes[] = {
     {.name = "locks", .text = proc::locks},
     {.name = "mailboxes", .text = proc::mailboxes},
     {.name = "meminfo", .text = proc::meminfo},
+    {.name = "partitions", .text = proc::partitions},
     {.name = "provoke", .permissions = 0644, .text = proc::list_provocations, .store = proc::provoke},
     {.name = "sched", .permissions = 0644, .text = proc::scheduling_text, .store = proc::set_scheduling},
     {.name = "stat", .text = proc::stat},

@@ -1,4 +1,4 @@
-// The tables of names of /sys: what glibc, OpenMP, libnuma and lscpu look at to count cores. See proc.h.
+// The tables of names of /sys: what glibc, OpenMP, libnuma and lscpu look at to count cores, and disks (disks.cpp). See proc.h.
 // Source: Linux Documentation/ABI/stable/sysfs-devices-system-cpu.
 #include "core/core.h"
 #include "fs/proc/proc.h"
@@ -117,7 +117,13 @@ constexpr Node system_nodes[] = {
 constexpr GeneratedDirectory system{.nodes = system_nodes};
 constexpr Node devices_nodes[] = {{.name = "system", .type = FileType::directory, .permissions = 0555, .directory = &system}};
 constexpr GeneratedDirectory sys_devices{.nodes = devices_nodes};
-constexpr Node sys_nodes[] = {{.name = "devices", .type = FileType::directory, .permissions = 0555, .directory = &sys_devices}};
+constexpr Node numbers_nodes[] = {
+    {.name = "block", .type = FileType::directory, .permissions = 0555, .directory = &proc::block_numbers_directory}};
+constexpr GeneratedDirectory numbers{.nodes = numbers_nodes};
+constexpr Node sys_nodes[] = {
+    {.name = "block", .type = FileType::directory, .permissions = 0555, .directory = &proc::block_directory},
+    {.name = "dev", .type = FileType::directory, .permissions = 0555, .directory = &numbers},
+    {.name = "devices", .type = FileType::directory, .permissions = 0555, .directory = &sys_devices}};
 constexpr GeneratedDirectory sys{.nodes = sys_nodes};
 
 }  // namespace
