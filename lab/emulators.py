@@ -1,6 +1,8 @@
 """Emulators in the background, in process groups of their own, which never outlive the command that started them.
 
-Python runs the exit hook after an exception too; `end_when_told` makes a termination signal one.
+Python runs the exit hook after an exception too; `end_when_told` makes a termination signal one. A command that is killed
+runs nothing: then the kernel kills the emulator, because it asked for that when it was started (prctl(2),
+PR_SET_PDEATHSIG). That goes by the thread that starts it, so it is to be the main thread.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ _running: set[subprocess.Popen[bytes]] = set()
 
 
 def start(command: Sequence[str], **settings: object) -> subprocess.Popen[bytes]:
-    child = subprocess.Popen(command, start_new_session=True, **settings)  # type: ignore[call-overload]
+    with_parent = ["setpriv", "--pdeathsig", "KILL", "--", *command]
+    child = subprocess.Popen(with_parent, start_new_session=True, **settings)  # type: ignore[call-overload]
     _running.add(child)
     return child
 

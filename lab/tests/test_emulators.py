@@ -13,7 +13,7 @@ COMMAND = """
 import sys, time
 from lab import emulators
 emulators.end_when_told()
-child = emulators.start(["sh", "-c", "sleep 1000; true"])
+child = emulators.start(["sh", "-c", sys.argv[2]])
 print(child.pid, flush=True)
 if sys.argv[1] == "wait": time.sleep(1000)
 """
@@ -28,8 +28,8 @@ def group_lives(group: int) -> bool:
 
 
 class Emulators(unittest.TestCase):
-    def group_after(self, how: str, number: signal.Signals | None) -> int:
-        with subprocess.Popen([sys.executable, "-c", COMMAND, how], cwd=paths.ROOT, stdout=subprocess.PIPE,
+    def group_after(self, how: str, number: signal.Signals | None, emulator: str = "sleep 1000; true") -> int:
+        with subprocess.Popen([sys.executable, "-c", COMMAND, how, emulator], cwd=paths.ROOT, stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, text=True) as command:  # fmt: skip
             assert command.stdout is not None
             group = int(command.stdout.readline())
@@ -55,6 +55,9 @@ class Emulators(unittest.TestCase):
         for number in (signal.SIGTERM, signal.SIGHUP):  # SIGINT may be ignored by who runs the tests
             with self.subTest(signal=number):
                 self.assert_ends(self.group_after("wait", number))
+
+    def test_the_command_is_killed(self) -> None:
+        self.assert_ends(self.group_after("wait", signal.SIGKILL, "exec sleep 1000"))
 
 
 if __name__ == "__main__":
