@@ -30,9 +30,9 @@ class alignas(cache_line) CoreStatistics {
     return Duration{(word >> 1) + ((word & 1) != 0 ? now.ns : 0)};
   }
 
-  // The highest priority of the real-time class that is here, running or waiting: a newcomer runs at once if it is above.
-  // 0: none.
-  [[nodiscard]] u32 real_time_level() const { return real_time_level_.load(Order::relaxed); }
+  // The highest urgency (SchedulingEntity::urgency) that is here, running or waiting: a newcomer runs at once if it is above.
+  // 0: none of the real-time class.
+  [[nodiscard]] u64 urgency() const { return urgency_.load(Order::relaxed); }
 
   Atomic<u64> load_weight{0};     // sum of the weights of the runnable
   Atomic<u64> switches{0};        // another entity than the last one was taken
@@ -48,7 +48,7 @@ class alignas(cache_line) CoreStatistics {
   // ---- the core itself ---------------------------------------------------------------------------------------------
   // `arrived`: how many of the expected have come since start.
   void publish(u32 runnable, u32 arrived) { present_.store(u64{arrived} << 32 | runnable, Order::release); }
-  void publish_real_time(u32 level) { real_time_level_.store(level, Order::relaxed); }
+  void publish_urgency(u64 urgency) { urgency_.store(urgency, Order::relaxed); }
   void begin_idle(Instant now) {
     const i64 word = idle_.load(Order::relaxed);
     if ((word & 1) == 0) idle_.store(word - now.ns * 2 + 1, Order::relaxed);
@@ -68,7 +68,7 @@ class alignas(cache_line) CoreStatistics {
 
   Atomic<u64> present_{0};  // arrived since start << 32 | runnable
   Atomic<i64> idle_{0};     // 2 × ns of idle time; while idle, 2 × (that − instant of its beginning) + 1: one word for both
-  Atomic<u32> real_time_level_{0};
+  Atomic<u64> urgency_{0};
 
   alignas(cache_line) Atomic<u32> placed_{0};  // written by other cores: sent here since start, minus those called back
   Atomic<u64> migrations_out_{0};  // written by other cores: entities that ran here last and were placed elsewhere

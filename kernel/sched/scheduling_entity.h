@@ -8,13 +8,16 @@
 #include "lib/intrusive_list.h"
 #include "lib/red_black_tree.h"
 #include "lib/types.h"
+#include "sched/deadline/server.h"
 
 namespace corral::sched {
 
-// Linux's numbers. other, batch and idle share the timeline; fifo and round_robin are the real-time class above it.
-enum class SchedulingPolicy : u8 { other = 0, fifo = 1, round_robin = 2, batch = 3, idle = 5 };
+// Linux's numbers. other, batch and idle share the timeline; fifo and round_robin are the real-time class above it, with
+// deadline at its top.
+enum class SchedulingPolicy : u8 { other = 0, fifo = 1, round_robin = 2, batch = 3, idle = 5, deadline = 6 };
 
 inline constexpr u32 real_time_highest = 99;                 // priorities 1 … 99, the highest number first
+inline constexpr u32 deadline_priority = 100;                // of SCHED_DEADLINE, among each other the earliest first
 inline constexpr Duration real_time_quantum = milliseconds(100);  // of SCHED_RR, as Linux's default
 
 struct SchedulingEntity {
@@ -29,6 +32,7 @@ struct SchedulingEntity {
   CoreId last_core{};                // where
   SchedulingPolicy policy = SchedulingPolicy::other;
   u8 real_time = 0;  // above 0: in the real-time class with this priority, its own or an inherited one
+  DeadlineServer server{};  // while real_time is deadline_priority
 
   // ---- kept by the timeline of the home core ---------------------------------------------------------------------
   ListLink queue_link;
@@ -39,14 +43,20 @@ struct SchedulingEntity {
   // ---- kept by the real-time class (real_time/queue.h); queue_link too, while real_time is above 0 ----------------
   bool behind_equals = false;  // raised while it ran: when it is preempted it goes behind those of its priority
   Duration quantum_left{};     // SCHED_RR
+  // tree_link: in a DeadlineQueue or RestingPlace
 
   // ---- kept by the engine: exactly one place at a time ------------------------------------------------------------
   // on_the_way: a core has been chosen (home), the entity has not arrived there yet; it belongs to who carries it.
-  enum class Place : u8 { nowhere, on_the_way, queued, running } place = Place::nowhere;
+  // resting: it would wait at home, but has used up its reservation.
+  enum class Place : u8 { nowhere, on_the_way, queued, running, resting } place = Place::nowhere;
   CoreId home{};         // whose run queue it is in, or on the way to, or was in last
   ListLink engine_link;  // in the home's list of all that wait there, whatever the algorithm does
 
   [[nodiscard]] bool has_run() const { return last_ran != Instant{}; }
+  [[nodiscard]] bool has_deadline() const { return real_time == deadline_priority; }
+  // The order of the real-time class in one number, the highest first: 0 for the timeline, the priority, above all those
+  // who is due, the sooner the higher.
+  [[nodiscard]] u64 urgency() const { return has_deadline() ? ~static_cast<u64>(server.due().ns) : real_time; }
 };
 
 // Nice values, as for Linux's setpriority().

@@ -40,6 +40,7 @@ enum class Rank : u8 {
   page_cache_lists = 66,
   wait_queue = 70,
   file_server = 72,
+  reservations = 74,
   scheduling_manager = 75,
   device_manager = 80,
   timer_hardware = 82,

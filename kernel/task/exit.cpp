@@ -172,6 +172,7 @@ Errno end_thread_step(Thread& thread) {
     }
     thread.end_phase = 4;
   }
+  if (thread.policy_and_priority().priority == sched::deadline_priority) (void)thread.change_policy({});
   process.thread_ends(thread);
   thread.ended = true;
   return Errno{};

@@ -8,6 +8,7 @@
 #include "memory/heap.h"
 #include "task/executive.h"
 #include "task/process.h"
+#include "task/reservations.h"
 #include "trace/panic.h"
 
 namespace corral {
@@ -108,10 +109,15 @@ void Thread::change_nice(i32 nice) {
   request(Request::placement);
 }
 
-void Thread::change_policy(Policy wanted) {
-  // Before futex::priority_changed() looks whether it waits.
-  policy_.store(wanted.policy | wanted.priority << priority_shift, Order::seq_cst);
+Result<void> Thread::change_policy(Policy wanted, const sched::Reservation& wanted_reservation) {
+  {
+    LockGuard guard{reservations::lock};  // both change at once
+    TRY(reservations::assign(*this, wanted_reservation));
+    // Before futex::priority_changed() looks whether it waits.
+    policy_.store(wanted.policy | wanted.priority << priority_shift, Order::seq_cst);
+  }
   request(Request::placement);
+  return {};
 }
 
 void Thread::inherit_priority(u32 priority) {
@@ -124,7 +130,8 @@ void Thread::inherit_wishes(const Thread& parent) {
   entity.allowed = parent.entity.allowed;
   Policy wanted = parent.policy_and_priority();
   i32 nice = parent.nice();
-  if ((wanted.policy & reset_on_fork) != 0) {
+  // A reservation is not inherited: who asked for none may have got one only a moment ago.
+  if ((wanted.policy & reset_on_fork) != 0 || wanted.priority == sched::deadline_priority) {
     if (wanted.priority != 0) {
       wanted = {};
       nice = 0;
@@ -144,8 +151,14 @@ void Thread::take_wishes(Scheduler& scheduler) {
   if (const CoreSet cores = affinity(); !cores.empty()) entity.allowed = cores;
   const auto policy = static_cast<sched::SchedulingPolicy>(this->policy() & ~reset_on_fork);
   const u32 priority = effective_priority();
-  if (entity.nice == nice() && entity.policy == policy && entity.real_time == priority) return;
-  scheduler.change(entity, {nice(), policy, priority});
+  sched::RunQueue::Wishes wishes{nice(), policy, priority};
+  if (priority == sched::deadline_priority) {
+    wishes.reservation = reservations::of(*this);
+    if (wishes.reservation.none()) return;  // its policy has changed since, and the next request is under way
+  }
+  const bool has_all = entity.nice == wishes.nice && entity.policy == policy && entity.real_time == priority &&
+                       (!entity.has_deadline() || entity.server.reservation() == wishes.reservation);
+  if (!has_all) scheduler.change(entity, wishes);
 }
 
 void Thread::wake(WakeReason reason) {

@@ -20,6 +20,7 @@
 #include "sched/engine/scheduler.h"
 #include "sched/scheduling_entity.h"
 #include "sync/waiter.h"
+#include "task/reservations.h"
 #include "task/futex_operation.h"
 #include "task/pi_operation.h"
 #include "task/signals.h"
@@ -121,7 +122,9 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   Atomic<u64> migrations{0};
   Atomic<i64> start_ns{0};
   i64 timer_slack_ns = 50'000;  // thread: kept to be told (prctl)
+  u16 node_policy = 0;  // thread: kept to be told (set_mempolicy)
   Atomic<u32> io_priority{0};  // any: kept to be told (ioprio_set)
+  sched::Reservation reservation GUARDED_BY(reservations::lock);  // of SCHED_DEADLINE
 
   alignas(cache_line) sched::SchedulingEntity entity;  // home
   [[nodiscard]] static Thread& of(sched::SchedulingEntity& entity);
@@ -150,23 +153,29 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   void inherit_wishes(const Thread& parent);  // before it runs
   [[nodiscard]] i32 nice() const { return wanted_nice_.load(Order::relaxed); }
   // Linux's scheduling policy as the program asked for it (sched::SchedulingPolicy), with reset_on_fork, and the real-time
-  // priority that belongs to it: 1 … 99, or 0.
+  // priority that belongs to it: 1 … 99, deadline_priority, or 0.
   static constexpr u32 reset_on_fork = 0x4000'0000;  // SCHED_RESET_ON_FORK: no child is real-time or above nice 0
   struct Policy {
     u32 policy = 0;
     u32 priority = 0;
   };
-  void change_policy(Policy wanted);
+  // `reservation`: with the deadline_priority (SCHED_DEADLINE); ebusy then: that much is not to be had.
+  Result<void> change_policy(Policy wanted, const sched::Reservation& reservation = {});
+  // While it has a deadline, no child can be made that would have it too.
+  [[nodiscard]] bool may_have_children() const {
+    return policy_and_priority().priority != sched::deadline_priority || (policy() & reset_on_fork) != 0;
+  }
   [[nodiscard]] Policy policy_and_priority() const { return unpack(policy_.load(Order::relaxed)); }
   [[nodiscard]] u32 policy() const { return policy_and_priority().policy; }
   // The highest real-time priority of those who wait for futexes that it has (task/pi_futex.h); 0: none.
   void inherit_priority(u32 priority);
   [[nodiscard]] u32 inherited_priority() const { return inherited_.load(Order::relaxed); }
-  // What counts: the higher one of its own and the inherited.
+  // What counts: the higher one of its own and the inherited. Who has a deadline lends the highest priority, not the deadline.
   [[nodiscard]] u32 effective_priority() const {
     const u32 own = unpack(policy_.load(Order::seq_cst)).priority;
     const u32 inherited = inherited_priority();
-    return own > inherited ? own : inherited;
+    if (own >= inherited) return own;
+    return inherited < sched::real_time_highest ? inherited : sched::real_time_highest;
   }
 
   char name[16] = {};  // thread writes, any reads (torn reads are harmless): comm

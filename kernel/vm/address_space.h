@@ -93,6 +93,9 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   void set_break_start(VirtualAddress start) EXCLUDES(lock_);                 // by the program loader
   // MADV_NOHUGEPAGE, MADV_HUGEPAGE: whether large pages may appear in the range from now on. enomem: gaps.
   Result<void> advise_large(Caller& caller, VirtualAddress start, u64 length, bool allowed);
+  // What mbind() asks for, and what it was; the range has no gap, else enomem and nothing changed; efault: no area there.
+  Result<void> keep_node_policy(Caller& caller, VirtualAddress start, u64 length, u16 policy);
+  Result<u16> node_policy(VirtualAddress address) EXCLUDES(lock_);
   // A copy-on-write child. The parent's writable private pages become read-only on every core first; but the page of
   // `kept` (0: none) stays as it is, and the child gets a copy of it at once: so a prepared word stays prepared.
   Result<Ref<AddressSpace>> fork(Caller& caller, VirtualAddress kept = {});
@@ -164,6 +167,9 @@ class AddressSpace final : public RefCounted<AddressSpace> {
 
   explicit AddressSpace(Ref<TableHolder> tables);
 
+  // Changes something of each area in the range that the page table does not show.
+  template <class Change>
+  Result<void> advise(Caller& caller, VirtualAddress start, u64 length, bool all_or_nothing, Change&& change);
   Result<u8*> fault_in(Caller& caller, VirtualAddress address, Access access);
 
   // ---- faults (faults.cpp) ----

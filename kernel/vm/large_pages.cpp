@@ -42,22 +42,37 @@ Result<void> AddressSpace::split_for_move(VirtualAddress from, VirtualAddress to
 }
 
 // The areas are cut at the borders, but pages stay as they are.
-Result<void> AddressSpace::advise_large(Caller& caller, VirtualAddress start, u64 length, bool allowed) {
+template <class Change>
+Result<void> AddressSpace::advise(Caller& caller, VirtualAddress start, u64 length, bool all_or_nothing, Change&& change) {
   const VirtualAddress end = start + round_up(length, page_size);
   if (!enter(caller)) return Errno::blocked;
   const Result<void> changed = [&]() -> Result<void> {
     LockGuard guard{lock_};
     const bool gap = areas_.covered_until(start, end) != end;
+    if (gap && all_or_nothing) return Errno::enomem;
     TRY(isolate(start, end));
-    for (Area* area = areas_.first_above(start); area != nullptr && area->start < end; area = areas_.next(*area)) {
-      area->small_pages = !allowed;
-    }
+    for (Area* area = areas_.first_above(start); area != nullptr && area->start < end; area = areas_.next(*area)) change(*area);
     areas_.join(start, end);
     if (gap) return Errno::enomem;
     return {};
   }();
   leave(caller);
   return changed;
+}
+
+Result<void> AddressSpace::advise_large(Caller& caller, VirtualAddress start, u64 length, bool allowed) {
+  return advise(caller, start, length, false, [&](Area& area) { area.small_pages = !allowed; });
+}
+
+Result<void> AddressSpace::keep_node_policy(Caller& caller, VirtualAddress start, u64 length, u16 policy) {
+  return advise(caller, start, length, true, [&](Area& area) { area.node_policy = policy; });
+}
+
+Result<u16> AddressSpace::node_policy(VirtualAddress address) {
+  LockGuard guard{lock_};
+  const Area* area = areas_.find(address);
+  if (area == nullptr) return Errno::efault;
+  return area->node_policy;
 }
 
 }  // namespace corral::vm

@@ -61,6 +61,7 @@ struct Entry {
 [[nodiscard]] std::span<const Entry> capability_calls();
 [[nodiscard]] std::span<const Entry> futex_calls();
 [[nodiscard]] std::span<const Entry> barrier_calls();    // membarrier
+[[nodiscard]] std::span<const Entry> node_calls();       // mbind, set_mempolicy, get_mempolicy
 [[nodiscard]] std::span<const Entry> scheduling_calls();
 [[nodiscard]] std::span<const Entry> system_calls();
 [[nodiscard]] std::span<const Entry> limit_calls();      // prlimit and its older forms

@@ -74,6 +74,7 @@ void copy_context(Thread& child, Thread& parent, const CloneRequest& r) {
   memcpy(child.name, parent.name, sizeof child.name);
   child.inherit_wishes(parent);
   child.timer_slack_ns = parent.timer_slack_ns;
+  child.node_policy = parent.node_policy;
   child.io_priority.store(parent.io_priority.load(Order::relaxed), Order::relaxed);
   child.entity.last_core = this_core().id();
 }
@@ -129,6 +130,7 @@ Result<i64> clone(Call& call, const CloneRequest& r) {
     return id;
   }
   TRY(check(r));
+  if (!caller.may_have_children() && !caller.caller.under_way()) return Errno::eagain;
   // Everything that may wait comes before anything is made.
   if ((r.flags & clone_parent_settid) != 0) {
     TRY(vm::prepare(call.space, caller.caller, {r.parent_tid}, sizeof(i32), vm::Access::write));

@@ -6,12 +6,13 @@
 #include "task/executive.h"
 #include "task/pi_futex.h"
 #include "task/process_table.h"
+#include "task/reservations.h"
 
 namespace corral::abi {
 
 namespace {
 
-enum SchedulingPolicy : u32 { other = 0, fifo = 1, round_robin = 2, batch = 3, idle = 5 };
+enum SchedulingPolicy : u32 { other = 0, fifo = 1, round_robin = 2, batch = 3, idle = 5, deadline = 6 };
 
 i32 clamped_nice(i32 nice) {
   return nice < -20 ? -20 : nice > 19 ? 19 : nice;
@@ -31,6 +32,10 @@ Result<Ref<Thread>> thread_of(Call& call, i32 id) {
   return thread;
 }
 
+bool has_deadline(const Thread& thread) {
+  return thread.policy_and_priority().priority == sched::deadline_priority;
+}
+
 Result<i64> sys_sched_setaffinity(Call& call) {
   const Ref<Thread> thread = TRY(thread_of(call, call.number(0)));
   u64 words[CoreSet::words] = {};
@@ -40,6 +45,8 @@ Result<i64> sys_sched_setaffinity(Call& call) {
   for (u32 i = 0; i < CoreSet::words; ++i) wanted.set_word(i, words[i]);
   wanted = wanted & cores::online();
   if (wanted.empty()) return Errno::einval;
+  // A reservation holds for all cores together.
+  if (has_deadline(*thread) && wanted != cores::online()) return Errno::ebusy;
   thread->change_affinity(wanted);
   return 0;
 }
@@ -66,7 +73,7 @@ bool is_real_time(u32 policy) {
   return policy == fifo || policy == round_robin;
 }
 
-// In Linux's order. SCHED_DEADLINE is refused as by a kernel without it.
+// In Linux's order. A deadline comes by sched_setattr only.
 Result<void> check_policy(u32 policy, u32 priority) {
   if (policy > idle || policy == 4) return Errno::einval;
   if (priority > sched::real_time_highest || is_real_time(policy) != (priority != 0)) return Errno::einval;
@@ -89,7 +96,7 @@ Result<i64> sys_sched_setscheduler(Call& call) {
   const Ref<Thread> thread = TRY(thread_of(call, call.number(0)));
   const auto policy = static_cast<u32>(call.argument[1]);
   TRY(check_policy(policy & ~Thread::reset_on_fork, priority));
-  thread->change_policy({policy, priority});
+  TRY(thread->change_policy({policy, priority}));
   return tell(call, *thread);
 }
 Result<i64> sys_sched_getscheduler(Call& call) {
@@ -103,22 +110,23 @@ Result<i64> sys_sched_setparam(Call& call) {
   const Ref<Thread> thread = TRY(thread_of(call, call.number(0)));
   const u32 policy = thread->policy();
   TRY(check_policy(policy & ~Thread::reset_on_fork, priority));
-  thread->change_policy({policy, priority});
+  TRY(thread->change_policy({policy, priority}));
   return tell(call, *thread);
 }
 Result<i64> sys_sched_getparam(Call& call) {
   if (call.argument[1] == 0 || call.number(0) < 0) return Errno::einval;
   const Ref<Thread> thread = TRY(thread_of(call, call.number(0)));
-  TRY(call.write(call.address(1), thread->policy_and_priority().priority));
+  const u32 priority = has_deadline(*thread) ? 0 : thread->policy_and_priority().priority;
+  TRY(call.write(call.address(1), priority));
   return 0;
 }
 
-// The quantum of SCHED_RR; for SCHED_FIFO, which has none, 0; for the others a turn of the timeline.
+// The quantum of SCHED_RR; for SCHED_FIFO and SCHED_DEADLINE, which have none, 0; for the others a turn of the timeline.
 Result<i64> sys_sched_rr_get_interval(Call& call) {
   if (call.number(0) < 0) return Errno::einval;
   const Ref<Thread> thread = TRY(thread_of(call, call.number(0)));
   const u32 policy = thread->policy() & ~Thread::reset_on_fork;
-  const i64 ns = policy == fifo ? 0 : policy == round_robin ? sched::real_time_quantum.ns : scheduling().tick().ns;
+  const i64 ns = policy == fifo || policy == deadline ? 0 : policy == round_robin ? sched::real_time_quantum.ns : scheduling().tick().ns;
   TRY(call.write(call.address(1), TimeSpec{ns / 1'000'000'000, ns % 1'000'000'000}));
   return 0;
 }
@@ -148,7 +156,14 @@ Result<i64> sys_sched_getattr(Call& call) {
   const Thread::Policy has = thread->policy_and_priority();
   attributes.policy = has.policy & ~Thread::reset_on_fork;
   attributes.flags = (has.policy & Thread::reset_on_fork) != 0 ? flag_reset_on_fork : 0;
-  attributes.priority = has.priority;
+  if (attributes.policy == deadline) {
+    const sched::Reservation reservation = reservations::of(*thread);
+    attributes.runtime = static_cast<u64>(reservation.runtime.ns);
+    attributes.deadline = static_cast<u64>(reservation.deadline.ns);
+    attributes.period = static_cast<u64>(reservation.period.ns);
+  } else {
+    attributes.priority = has.priority;
+  }
   if (has.priority == 0) attributes.nice = thread->nice();
   TRY(vm::copy_out(call.space, call.thread.caller, call.address(1), &attributes, attributes.size));
   return 0;
@@ -171,6 +186,26 @@ Result<SchedulingAttributes> read_attributes(Call& call, VirtualAddress from) {
   return attributes;
 }
 
+// Nanoseconds, within what Linux allows: 1,024 for the runtime, 100 us to 4.2 s for the period, which may be left out.
+Result<sched::Reservation> reservation_of(const SchedulingAttributes& from) {
+  constexpr u64 least_runtime = 1024, least_period = 100'000, longest_period = 4'194'304'000;
+  const u64 period = from.period == 0 ? from.deadline : from.period;
+  if (from.priority != 0 || from.deadline == 0 || from.runtime < least_runtime) return Errno::einval;
+  if (period < least_period || period > longest_period) return Errno::einval;
+  if (from.deadline > period || from.runtime > from.deadline) return Errno::einval;
+  return sched::Reservation{Duration{static_cast<i64>(from.runtime)}, Duration{static_cast<i64>(from.deadline)},
+                            Duration{static_cast<i64>(period)}};
+}
+
+// sched_setattr with SCHED_DEADLINE, checked so far.
+Result<i64> give_deadline(Call& call, Thread& thread, const SchedulingAttributes& attributes) {
+  const sched::Reservation reservation = TRY(reservation_of(attributes));
+  if ((thread.affinity() & cores::online()) != cores::online()) return Errno::eperm;
+  const u32 reset = (attributes.flags & flag_reset_on_fork) != 0 ? Thread::reset_on_fork : 0;
+  TRY(thread.change_policy({deadline | reset, sched::deadline_priority}, reservation));
+  return tell(call, thread);
+}
+
 Result<i64> sys_sched_setattr(Call& call) {
   if (has_told(call)) return tell(call, call.thread);
   constexpr u64 known_flags = flag_reset_on_fork | flag_keep_policy | flag_keep_parameters;
@@ -183,11 +218,13 @@ Result<i64> sys_sched_setattr(Call& call) {
   const bool keep_policy = (attributes.flags & flag_keep_policy) != 0;
   const bool keep_parameters = (attributes.flags & flag_keep_parameters) != 0;
   const u32 policy = keep_policy ? has.policy & ~Thread::reset_on_fork : attributes.policy;
+  if (policy == deadline && !keep_parameters) return give_deadline(call, *thread, attributes);
+  if (keep_parameters && has.priority == sched::deadline_priority) return 0;
   const u32 priority = keep_parameters ? has.priority : attributes.priority;
   TRY(check_policy(policy, priority));
   // Keeping the parameters keeps the policy, too: Linux checks what is asked for, and leaves it.
   const u32 kept = keep_parameters ? has.policy & ~Thread::reset_on_fork : policy;
-  thread->change_policy({kept | ((attributes.flags & flag_reset_on_fork) != 0 ? Thread::reset_on_fork : 0), priority});
+  TRY(thread->change_policy({kept | ((attributes.flags & flag_reset_on_fork) != 0 ? Thread::reset_on_fork : 0), priority}));
   if (!keep_parameters && (policy == other || policy == batch)) thread->change_nice(clamped_nice(attributes.nice));
   return tell(call, *thread);
 }
@@ -198,7 +235,8 @@ Result<i64> sys_sched_get_priority_max(Call& call) {
     case round_robin: return 99;
     case other:
     case batch:
-    case idle: return 0;
+    case idle:
+    case deadline: return 0;
     default: return Errno::einval;
   }
 }

@@ -88,6 +88,7 @@ void initialise_system_calls() {
   add(capability_calls());
   add(futex_calls());
   add(barrier_calls());
+  add(node_calls());
   add(scheduling_calls());
   add(system_calls());
   add(transfer_calls());

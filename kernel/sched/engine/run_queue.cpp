@@ -22,12 +22,12 @@ void RunQueue::publish() {
 }
 
 void RunQueue::publish_real_time() {
-  const u32 waiting = real_time_.highest_priority();
-  const u32 running = running_ != nullptr ? running_->real_time : 0;
-  const u32 level = running > waiting ? running : waiting;
-  has_real_time_ = level != 0;
-  if (waiting != 0 || level < published_.real_time_level()) real_time_changed_ = true;
-  published_.publish_real_time(level);
+  const u64 waiting = real_time_.highest_urgency();
+  const u64 running = running_ != nullptr ? running_->urgency() : 0;
+  const u64 highest = running > waiting ? running : waiting;
+  has_real_time_ = highest != 0;
+  if (waiting != 0 || highest < published_.urgency()) real_time_changed_ = true;
+  published_.publish_urgency(highest);
 }
 
 void RunQueue::enter_class(SchedulingEntity& entity, EnqueueReason reason, Instant now) {
@@ -99,7 +99,41 @@ Decision RunQueue::pick_real_time(Instant now) {
   return {entity, until < limit ? until : limit};
 }
 
+// Whether an entity with a reservation has to wait for its next period first.
+bool RunQueue::must_rest(SchedulingEntity& entity, EnqueueReason reason, Instant now) {
+  DeadlineServer& server = entity.server;
+  bool ready = true;
+  if (reason == EnqueueReason::woken) {
+    ready = server.wake(now);
+  } else {
+    if (reason == EnqueueReason::yielded) server.give_up();
+    ready = !server.used_up();
+  }
+  if (ready) return false;
+  if (server.renewal() > now) return true;
+  server.renew(now);
+  return false;
+}
+
+void RunQueue::put_to_rest(SchedulingEntity& entity) {
+  entity.place = Place::resting;
+  entity.home = core_;
+  resting_.add(entity);
+}
+
+Instant RunQueue::renew_resting(Instant now) {
+  charge(now);
+  while (SchedulingEntity* entity = resting_.take(now)) {
+    entity->server.renew(now);
+    put(*entity, EnqueueReason::migrated, now);
+  }
+  publish();
+  return review(now);
+}
+
 void RunQueue::put(SchedulingEntity& entity, EnqueueReason reason, Instant now) {
+  if (entity.has_deadline() && must_rest(entity, reason, now)) [[unlikely]]
+    return put_to_rest(entity);
   entity.place = Place::queued;
   entity.home = core_;
   waiting_.push_back(entity);
@@ -246,20 +280,31 @@ SchedulingAlgorithm* RunQueue::install(SchedulingAlgorithm& algorithm, Instant n
   return old;
 }
 
+void RunQueue::reserve(SchedulingEntity& entity, bool had_deadline, const Reservation& reservation, Instant now) {
+  if (!had_deadline) {
+    entity.server.begin(reservation, now);
+  } else if (reservation != entity.server.reservation()) {
+    entity.server.change(reservation);
+  }
+}
+
 void RunQueue::change(SchedulingEntity& entity, const Wishes& wishes, Instant now) {
   const i32 nice = wishes.nice < nice_lowest ? nice_lowest : wishes.nice > nice_highest ? nice_highest : wishes.nice;
   const u32 weight = weight_of(nice, wishes.policy);
   const u32 before = entity.real_time;
   const bool waits = waits_here(entity);
+  const bool rests = entity.place == Place::resting && entity.home == core_;
   // Who waits in the real-time class and stays at its priority keeps its place.
   const bool moves = waits && (before == 0 || before != wishes.real_time);
   charge(now);
   if (moves) leave_class(entity, now);
+  if (rests) resting_.remove(entity);
   if (waits || running_ == &entity) weight_ += u64{weight} - entity.weight;
   entity.nice = nice;
   entity.weight = weight;
   entity.policy = wishes.policy;
   entity.real_time = static_cast<u8>(wishes.real_time);
+  if (entity.has_deadline()) reserve(entity, before == deadline_priority, wishes.reservation, now);
   if (wishes.policy == SchedulingPolicy::round_robin && entity.quantum_left <= Duration{}) {
     entity.quantum_left = real_time_quantum;
   }
@@ -268,6 +313,10 @@ void RunQueue::change(SchedulingEntity& entity, const Wishes& wishes, Instant no
   const bool lowered = entity.real_time != 0 && entity.real_time < before;
   if (moves) enter_class(entity, lowered ? EnqueueReason::preempted : EnqueueReason::migrated, now);
   if (running_ == &entity && entity.real_time != 0) has_real_time_ = true;
+  if (rests) {
+    entity.place = Place::nowhere;
+    put(entity, EnqueueReason::migrated, now);
+  }
   publish();
 }
 

@@ -6,6 +6,7 @@
 //  - Only a waiting entity that is allowed on this core is taken. A wrong answer is counted, and another one is taken.
 //  - No waiting entity is lost: the engine keeps its own list of them (engine_link), apart from the algorithm's.
 //  - The real-time class (real_time/queue.h) is asked before the timeline, whichever that is, within its budget.
+//  - Who has used up its reservation (deadline/server.h) rests: it is here, but does not wait and is not counted.
 //  - The running entity has been charged before the algorithm is asked anything.
 // Context: the owning core only, interrupts off, never nested. Nothing here allocates or waits.
 #pragma once
@@ -54,16 +55,18 @@ class RunQueue {
   void charge(Instant now);
   // Until when the running entity may go on, charged. `now`: no longer; never: nothing else wants the core.
   Instant review(Instant now);
-  // What an entity asks for. `nice` is clamped; real_time: 0 … 99, the effective priority.
+  // What an entity asks for. `nice` is clamped; real_time: 0 … 99, the effective priority, or
+  // deadline_priority.
   struct Wishes {
     i32 nice = 0;
     SchedulingPolicy policy = SchedulingPolicy::other;
     u32 real_time = 0;
+    Reservation reservation{};  // with the deadline_priority
   };
   // Changes it wherever the entity is on this core, or asleep with this core as its home.
   void change(SchedulingEntity& entity, const Wishes& wishes, Instant now);
   void set_nice(SchedulingEntity& entity, i32 nice, Instant now) {
-    change(entity, {nice, entity.policy, entity.real_time}, now);
+    change(entity, {nice, entity.policy, entity.real_time, entity.server.reservation()}, now);
   }
 
   [[nodiscard]] SchedulingEntity* running() const { return running_; }
@@ -80,6 +83,10 @@ class RunQueue {
   [[nodiscard]] SchedulingEntity* find_real_time(Visitor&& visit) {
     return real_time_.find(visit);
   }
+  // When somebody who rests here goes on, with renew_resting(); never: nobody rests.
+  [[nodiscard]] Instant next_renewal() const { return resting_.first_renewal(); }
+  // Those whose period has ended wait again. Returns as enqueue().
+  Instant renew_resting(Instant now);
   [[nodiscard]] u32 real_time_waiting() const { return real_time_.waiting(); }
   [[nodiscard]] const Violations& violations() const { return violations_; }
   [[nodiscard]] CoreId core() const { return core_; }
@@ -90,6 +97,10 @@ class RunQueue {
     return entity.place == Place::queued && entity.home == core_;
   }
   void put(SchedulingEntity& entity, EnqueueReason reason, Instant now);
+  [[nodiscard]] static bool must_rest(SchedulingEntity& entity, EnqueueReason reason, Instant now);
+  void put_to_rest(SchedulingEntity& entity);
+  // The new reservation of an entity that is, or becomes, one with a deadline.
+  static void reserve(SchedulingEntity& entity, bool had_deadline, const Reservation& reservation, Instant now);
   // Into and out of its class: the real-time class, or the timeline.
   void enter_class(SchedulingEntity& entity, EnqueueReason reason, Instant now);
   void leave_class(SchedulingEntity& entity, Instant now);
@@ -117,6 +128,7 @@ class RunQueue {
   Violations violations_;
   RealTimeQueue real_time_;
   RealTimeBudget budget_;
+  RestingPlace resting_;
 };
 
 }  // namespace corral::sched

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "device/clock.h"
+#include "lib/container.h"
 #include "lib/format.h"
 #include "memory/heap.h"
 #include "sync/interleave.h"
@@ -79,10 +80,27 @@ void Scheduler::arm(Instant until, Instant now) {
   core_.arm_timer(until);
 }
 
+void Scheduler::set_renewal() {
+  core_.timers().cancel(renewal_);
+  const Instant next = queue_.next_renewal();
+  if (next == never) return;
+  core_.timers().add(renewal_, next);
+  core_.rearm_timer();
+}
+
+void Scheduler::on_renewal(TimerEvent& event) {
+  Scheduler& scheduler = container_of(event, &Scheduler::renewal_);
+  const Instant now = clock::now();
+  scheduler.continue_until(scheduler.queue_.renew_resting(now), now);
+  scheduler.watch_renewals();
+  if (scheduler.queue_.real_time_changed()) scheduler.core_.attention = true;
+}
+
 void Scheduler::enqueue(SchedulingEntity& entity, sched::EnqueueReason reason) {
   const Instant now = clock::now();
   look(now);
   continue_until(queue_.enqueue(entity, reason, now), now);
+  watch_renewals();
   if (queue_.real_time_changed()) [[unlikely]]
     core_.attention = true;
 }
@@ -99,6 +117,7 @@ SchedulingEntity* Scheduler::pick_next() {
 
 void Scheduler::leave(SchedulingEntity& running, sched::LeaveReason reason) {
   queue_.leave(running, reason, clock::now());
+  watch_renewals();
 }
 
 bool Scheduler::remove(SchedulingEntity& waiting) {
@@ -124,6 +143,7 @@ void Scheduler::update_running() {
 void Scheduler::change(SchedulingEntity& entity, const sched::RunQueue::Wishes& wishes) {
   const Instant now = clock::now();
   queue_.change(entity, wishes, now);
+  watch_renewals();
   continue_until(queue_.review(now), now);
   if (queue_.real_time_changed()) core_.attention = true;
 }

@@ -50,7 +50,7 @@ class Scheduler final : public Device {
   }
   // Nice value, policy and real-time priority of an entity whose home is this core.
   void change(sched::SchedulingEntity& entity, const sched::RunQueue::Wishes& wishes);
-  void set_nice(sched::SchedulingEntity& entity, i32 nice) { change(entity, {nice, entity.policy, entity.real_time}); }
+  void set_nice(sched::SchedulingEntity& entity, i32 nice) { change(entity, {nice, entity.policy, entity.real_time, entity.server.reservation()}); }
   // The real-time class is to be balanced: somebody waits here, this core stands lower than it did, or another one asks.
   [[nodiscard]] bool real_time_changed() const { return queue_.real_time_changed(); }
   void real_time_looked_at() { queue_.real_time_looked_at(); }
@@ -92,6 +92,13 @@ class Scheduler final : public Device {
   // Own core: adopts what another core wants.
   void look(Instant now);
   void continue_until(Instant until, Instant now);
+  // Wakes the core when somebody who rests here goes on.
+  void watch_renewals() {
+    if (queue_.next_renewal() != (renewal_.pending() ? renewal_.when() : never)) [[unlikely]]
+      set_renewal();
+  }
+  void set_renewal();
+  static void on_renewal(TimerEvent& event);
   // Arms the timer for the running entity's slice; in a seeded run for a random moment before.
   void arm(Instant until, Instant now);
 
@@ -103,6 +110,7 @@ class Scheduler final : public Device {
   Installation* installed_ = nullptr;
   Instant slice_end_ = never;
   bool reschedule_wanted_ = false;
+  TimerEvent renewal_{on_renewal};  // of the first who rests here
   Letter announcement_;  // of this core to others: SchedulingManager::set_algorithm
   Letter room_;          // the same: SchedulingManager::offer_room
 

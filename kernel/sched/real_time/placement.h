@@ -6,6 +6,7 @@
 // (real_time_waits) to look again (pulls). docs/real-time.md says why nothing is overlooked.
 #pragma once
 
+#include <compare>
 #include <span>
 
 #include "sched/core_statistics.h"
@@ -17,12 +18,16 @@ namespace corral::sched {
 // before others. CoreId{max_cores}: everywhere is somebody as high or higher.
 inline CoreId lowest_below(const SchedulingEntity& entity, const CoreSet& candidates, CoreId preferred,
                            std::span<const CoreStatistics> cores) {
+  struct Standing {
+    u64 urgency;
+    u64 load;  // twice; the preferred one is half a thread better
+    auto operator<=>(const Standing&) const = default;
+  };
   CoreId best{max_cores};
-  u64 least = u64{entity.real_time} << 32;
+  Standing least{entity.urgency(), 0};
   candidates.for_each([&](CoreId core) {
     const CoreStatistics& numbers = cores[core.value];
-    const u64 load = numbers.load();
-    const u64 stands = u64{numbers.real_time_level()} << 32 | load << 1 | (core == preferred ? 0 : 1);
+    const Standing stands{numbers.urgency(), u64{numbers.load()} << 1 | (core == preferred ? 0u : 1u)};
     if (stands < least) {
       least = stands;
       best = core;
@@ -37,7 +42,7 @@ inline CoreId real_time_core(const SchedulingEntity& entity, const CoreSet& cand
                              std::span<const CoreStatistics> cores) {
   const CoreId last = entity.has_run() ? entity.last_core : here;
   const bool may_stay = candidates.contains(last);
-  if (may_stay && entity.has_run() && cores[last.value].real_time_level() == 0) return last;
+  if (may_stay && entity.has_run() && cores[last.value].urgency() == 0) return last;
   const CoreId best = lowest_below(entity, candidates, last, cores);
   if (best.value < max_cores) return best;
   return may_stay ? last : candidates.lowest();

@@ -161,7 +161,7 @@ TEST_F(RealTime, EveryOrderIsThatOfTheModel) {
       ASSERT_EQ(own.running(), expected) << "seed " << seed << " step " << step;
       u32 level = expected == nullptr ? 0 : expected->real_time;
       if (const int best = model.best(); best >= 0) level = std::max(level, model.priority[static_cast<size_t>(best)]);
-      ASSERT_EQ(numbers.real_time_level(), level);
+      ASSERT_EQ(numbers.urgency(), level);
     }
     EXPECT_EQ(own.violations().total(), 0U);
   }
@@ -274,14 +274,14 @@ TEST(RealTimePlacement, StaysWhereNoneOfItsClassRuns) {
   entity.last_core = CoreId{2};
   cores.numbers[2].publish(3, 0);
   EXPECT_EQ(real_time_core(entity, CoreSet::first(4), CoreId{0}, cores.view()), CoreId{2});
-  cores.numbers[2].publish_real_time(9);
+  cores.numbers[2].publish_urgency(9);
   EXPECT_NE(real_time_core(entity, CoreSet::first(4), CoreId{0}, cores.view()), CoreId{2});
 }
 
 TEST(RealTimePlacement, GoesToTheLowestWithinItsMask) {
   Cores cores;
   const u32 levels[] = {50, 20, 10, 30};
-  for (u32 i = 0; i < 4; ++i) cores.numbers[i].publish_real_time(levels[i]);
+  for (u32 i = 0; i < 4; ++i) cores.numbers[i].publish_urgency(levels[i]);
   SchedulingEntity entity;
   entity.last_ran = Instant{5};
   entity.last_core = CoreId{0};
@@ -297,7 +297,7 @@ TEST(RealTimePlacement, GoesToTheLowestWithinItsMask) {
 
 TEST(RealTimePlacement, PrefersAnIdleCore) {
   Cores cores;
-  cores.numbers[0].publish_real_time(50);
+  cores.numbers[0].publish_urgency(50);
   cores.numbers[1].publish(1, 0);
   cores.numbers[3].publish(2, 0);
   SchedulingEntity entity;
