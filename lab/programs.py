@@ -87,12 +87,12 @@ TRIALS = (
           "grep -c 'Min.*Avg'", r"4\n"),
     Trial("rt-migrate-test", "the highest real-time threads run, on whichever cores", "timeout 100 rt-migrate-test -l 5 -c -m 500000 2> /dev/null | "
           "grep -c Passed", r"1\n"),
-    Trial("oslat", "how long a busy thread is held up", "timeout 60 oslat -D 2 -q | grep -c 'Maximum: .*[0-9]'", r"1\n"),
+    Trial("oslat", "how long a busy thread is held up", "timeout 60 oslat -D 2 -q | grep -c 'Maximum:.*[0-9]'", r"1\n"),
     Trial("queuelat", "a queue that is to be served in time", "timeout 60 queuelat -m 100000000 -c 100 -p 0.001 -f 1000 -t 4 -q 1000000 | "
           "grep -c 'Avg loop'", r"1\n"),
-    Trial("cyclicdeadline", "latency under SCHED_DEADLINE, two reservations", "timeout 60 cyclicdeadline -D 2 -i 20000 -s 10000 -t 2 -q | "
+    Trial("cyclicdeadline", "latency under SCHED_DEADLINE, two reservations", "timeout 60 cyclicdeadline -D 3 -i 400000 -s 100000 -t 2 -q < /dev/null | "
           "grep -c '^T: .*Max: *[0-9]'", r"2\n"),
-    Trial("deadline_test", "reservations of processor time", "timeout 60 deadline_test -i 1000000 -t 2 -p 40 | grep -c 'missed deadlines'",
+    Trial("deadline_test", "reservations of processor time", "timeout 60 deadline_test -i 1000000 -t 2 -p 40 -P 10 < /dev/null | grep -c 'missed deadlines'",
           r"2\n"),
     Trial("chrt -d", "a program with a reservation", "chrt -d -T 5000000 -D 20000000 -P 20000000 0 chrt -p 0", r"(?s).*SCHED_DEADLINE.*"),
     Trial("stress-ng", "processors, switches, futexes, threads, semaphores",

@@ -34,13 +34,13 @@ class alignas(cache_line) CoreStatistics {
   // 0: none of the real-time class.
   [[nodiscard]] u64 urgency() const { return urgency_.load(Order::relaxed); }
 
-  Atomic<u64> load_weight{0};     // sum of the weights of the runnable
-  Atomic<u64> switches{0};        // another entity than the last one was taken
-  Atomic<u64> preemptions{0};     // the running entity had to go though it wanted to go on
-  Atomic<u64> migrations_in{0};   // entities that ran elsewhere last and were enqueued here
+  Atomic<u64> load_weight{0};  // sum of the weights of the runnable
+  Atomic<u64> switches{0};  // another entity than the last one was taken
+  Atomic<u64> preemptions{0};  // the running entity had to go though it wanted to go on
+  Atomic<u64> migrations_in{0};  // entities that ran elsewhere last and were enqueued here
 
   // ---- placers: any core -------------------------------------------------------------------------------------------
-  void expect_one() { placed_.fetch_add(1, Order::relaxed); }     // its message carries the order
+  void expect_one() { placed_.fetch_add(1, Order::relaxed); }  // its message carries the order
   void expect_one_less() { placed_.fetch_sub(1, Order::relaxed); }
   void count_migrations_out(u64 n) { migrations_out_.fetch_add(n, Order::relaxed); }
   [[nodiscard]] u64 migrations_out() const { return migrations_out_.load(Order::relaxed); }
@@ -67,7 +67,7 @@ class alignas(cache_line) CoreStatistics {
   }
 
   Atomic<u64> present_{0};  // arrived since start << 32 | runnable
-  Atomic<i64> idle_{0};     // 2 × ns of idle time; while idle, 2 × (that − instant of its beginning) + 1: one word for both
+  Atomic<i64> idle_{0};  // 2 × ns of idle time; while idle, 2 × (that − instant of its beginning) + 1: one word for both
   Atomic<u64> urgency_{0};
 
   alignas(cache_line) Atomic<u32> placed_{0};  // written by other cores: sent here since start, minus those called back

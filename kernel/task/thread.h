@@ -20,9 +20,9 @@
 #include "sched/engine/scheduler.h"
 #include "sched/scheduling_entity.h"
 #include "sync/waiter.h"
-#include "task/reservations.h"
 #include "task/futex_operation.h"
 #include "task/pi_operation.h"
+#include "task/reservations.h"
 #include "task/signals.h"
 #include "vm/caller.h"
 

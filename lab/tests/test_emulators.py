@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 import unittest
+from pathlib import Path
 
 from lab import paths
 
@@ -34,13 +35,19 @@ class Emulators(unittest.TestCase):
             assert command.stdout is not None
             group = int(command.stdout.readline())
             if number is not None:
-                self.assertTrue(group_lives(group))
+                self.wait_for_program(group, emulator.split()[1] if emulator.startswith("exec") else "sh")
                 command.send_signal(number)
             try:
                 command.wait(60)
             finally:
                 command.kill()
         return group
+
+    def wait_for_program(self, process: int, name: str) -> None:
+        deadline = time.monotonic() + 60
+        while Path(f"/proc/{process}/comm").read_text(encoding="ascii").strip() != name:
+            self.assertLess(time.monotonic(), deadline, "it never began")
+            time.sleep(0.05)
 
     def assert_ends(self, group: int) -> None:
         deadline = time.monotonic() + 10

@@ -154,8 +154,7 @@ void test_a_loop_gets_its_share() {
   CHECK_EQ(set(reserving(20 * ms, 100 * ms, 100 * ms)), 0);
   const double begin = now();
   const double ran = now(CLOCK_THREAD_CPUTIME_ID);
-  while (now() < begin + 1.0) {
-  }
+  while (now() < begin + 1.0) {}
   const double used = now(CLOCK_THREAD_CPUTIME_ID) - ran;
   const double passed = now() - begin;
   CHECK(used <= 0.02 * (passed / 0.1 + 2) + 0.05);
@@ -177,8 +176,7 @@ void test_the_end_of_one_that_rests() {
   const pid_t child = fork();
   if (child == 0) {
     CHECK_EQ(set(reserving(5 * ms, 1000 * ms, 1000 * ms)), 0);
-    for (;;) {
-    }
+    for (;;) {}
   }
   timespec pause{0, 300'000'000};
   nanosleep(&pause, nullptr);

@@ -54,7 +54,8 @@ Result<u16> check_mode(u32 mode, const Nodes& nodes) {
 // Before the nodes are looked at.
 Result<void> check_flags(u32 mode) {
   const u32 flags = mode & mode_flags;
-  if ((mode & ~mode_flags) >= modes || (flags & (static_nodes | relative_nodes)) == (static_nodes | relative_nodes)) return Errno::einval;
+  if ((mode & ~mode_flags) >= modes || (flags & (static_nodes | relative_nodes)) == (static_nodes | relative_nodes))
+    return Errno::einval;
   if ((flags & balancing) != 0 && (mode & ~mode_flags) != bind) return Errno::einval;
   return {};
 }

@@ -126,7 +126,9 @@ Result<i64> sys_sched_rr_get_interval(Call& call) {
   if (call.number(0) < 0) return Errno::einval;
   const Ref<Thread> thread = TRY(thread_of(call, call.number(0)));
   const u32 policy = thread->policy() & ~Thread::reset_on_fork;
-  const i64 ns = policy == fifo || policy == deadline ? 0 : policy == round_robin ? sched::real_time_quantum.ns : scheduling().tick().ns;
+  const i64 ns = policy == fifo || policy == deadline ? 0
+                 : policy == round_robin              ? sched::real_time_quantum.ns
+                                                      : scheduling().tick().ns;
   TRY(call.write(call.address(1), TimeSpec{ns / 1'000'000'000, ns % 1'000'000'000}));
   return 0;
 }

@@ -181,8 +181,8 @@ Result<void> process_stat(TextBuffer& to, const Subject& subject) {
   to.print("{} {} {} ", p.usage.mapped_bytes, p.usage.resident_pages, ~u64{0});  // 23 … 25
   to.print("0 0 0 0 0 {} {} {} {} ", p.pending & 0x7fff'ffff, p.blocked & 0x7fff'ffff, p.ignored & 0x7fff'ffff,
            p.caught & 0x7fff'ffff);  // 26 … 34
-  to.print("0 0 0 17 {} {} {} 0 0 0 0 0 0 ", p.core,
-           p.policy.priority <= sched::real_time_highest ? p.policy.priority : 0, p.policy.policy & ~Thread::reset_on_fork);  // 35 … 47
+  to.print("0 0 0 17 {} {} {} 0 0 0 0 0 0 ", p.core, p.policy.priority <= sched::real_time_highest ? p.policy.priority : 0,
+           p.policy.policy & ~Thread::reset_on_fork);  // 35 … 47
   to.print("{} {} 0 0 0\n", process.arguments_start.value, process.arguments_end.value);  // 48 … 52
   return {};
 }

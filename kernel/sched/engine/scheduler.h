@@ -50,7 +50,9 @@ class Scheduler final : public Device {
   }
   // Nice value, policy and real-time priority of an entity whose home is this core.
   void change(sched::SchedulingEntity& entity, const sched::RunQueue::Wishes& wishes);
-  void set_nice(sched::SchedulingEntity& entity, i32 nice) { change(entity, {nice, entity.policy, entity.real_time, entity.server.reservation()}); }
+  void set_nice(sched::SchedulingEntity& entity, i32 nice) {
+    change(entity, {nice, entity.policy, entity.real_time, entity.server.reservation()});
+  }
   // The real-time class is to be balanced: somebody waits here, this core stands lower than it did, or another one asks.
   [[nodiscard]] bool real_time_changed() const { return queue_.real_time_changed(); }
   void real_time_looked_at() { queue_.real_time_looked_at(); }

@@ -247,7 +247,8 @@ TEST_F(Deadline, NobodyIsLateWhileAllKeepToTheirShare) {
         }
         if (done && task.entity.place == Place::nowhere && task.next <= now) {
           task.released = task.next;
-          task.next = task.next + task.reservation.period + microseconds(static_cast<i64>(random.below(3) * random.below(30'000)));
+          task.next =
+              task.next + task.reservation.period + microseconds(static_cast<i64>(random.below(3) * random.below(30'000)));
           task.done_before = task.entity.run_time;
           task.work = Duration{1 + static_cast<i64>(random.below(static_cast<u64>(task.reservation.runtime.ns)))};
           own.enqueue(task.entity, EnqueueReason::woken, now);
@@ -305,8 +306,8 @@ TEST_F(Deadline, NobodyGetsMoreThanItsShare) {
       for (const Task& task : tasks) {
         const i64 periods = (now - begin).ns / task.reservation.period.ns + 2;
         ASSERT_LE(task.entity.run_time.ns, task.reservation.runtime.ns * periods + microseconds(2'010).ns)
-            << "seed " << seed << " runtime " << task.reservation.runtime.ns << " deadline " << task.reservation.deadline.ns << " period "
-            << task.reservation.period.ns << " after " << (now - begin).ns << " event " << event;
+            << "seed " << seed << " runtime " << task.reservation.runtime.ns << " deadline " << task.reservation.deadline.ns
+            << " period " << task.reservation.period.ns << " after " << (now - begin).ns << " event " << event;
       }
     }
     EXPECT_EQ(own.violations().total(), 0U);
