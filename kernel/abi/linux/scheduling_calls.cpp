@@ -37,13 +37,14 @@ bool has_deadline(const Thread& thread) {
 }
 
 Result<i64> sys_sched_setaffinity(Call& call) {
-  const Ref<Thread> thread = TRY(thread_of(call, call.number(0)));
   u64 words[CoreSet::words] = {};
   const u64 size = call.argument[1] < sizeof words ? call.argument[1] : sizeof words;
   TRY(vm::copy_in(call.space, call.thread.caller, words, call.address(2), size));
   CoreSet wanted;
   for (u32 i = 0; i < CoreSet::words; ++i) wanted.set_word(i, words[i]);
   wanted = wanted & cores::online();
+  if (call.number(0) < 0) return Errno::esrch;
+  const Ref<Thread> thread = TRY(thread_of(call, call.number(0)));
   if (wanted.empty()) return Errno::einval;
   // A reservation holds for all cores together.
   if (has_deadline(*thread) && wanted != cores::online()) return Errno::ebusy;
@@ -52,9 +53,10 @@ Result<i64> sys_sched_setaffinity(Call& call) {
 }
 
 Result<i64> sys_sched_getaffinity(Call& call) {
-  const Ref<Thread> thread = TRY(thread_of(call, call.number(0)));
   const u64 needed = round_up(cores::count(), 64) / 8;
   if (call.argument[1] < needed || call.argument[1] % 8 != 0) return Errno::einval;
+  if (call.number(0) < 0) return Errno::esrch;
+  const Ref<Thread> thread = TRY(thread_of(call, call.number(0)));
   const CoreSet set = thread->affinity() & cores::online();
   u64 words[CoreSet::words];
   for (u32 i = 0; i < CoreSet::words; ++i) words[i] = set.word(i);
