@@ -87,6 +87,10 @@ TRIALS = (
           "grep -c 'Min.*Avg'", r"4\n"),
     Trial("rt-migrate-test", "the highest real-time threads run, on whichever cores", "timeout 100 rt-migrate-test -l 5 -c -m 500000 2> /dev/null | "
           "grep -c Passed", r"1\n"),
+    Trial("crashme", "random bytes executed as programs, for ten seconds", "timeout 60 crashme +2000 666 50 0:0:10 2> /dev/null | "
+          "grep -c 'Test complete'", r"1\n"),
+    Trial("zsh-static", "arrays, arithmetic, a process substitution",
+          "zsh-static -fc 'a=(c a b); print ${(o)a} $(( 2**10 )) $(cat <(print in))'", r"a b c 1024 in\n"),
     Trial("oslat", "how long a busy thread is held up", "timeout 60 oslat -D 2 -q | grep -c 'Maximum:.*[0-9]'", r"1\n"),
     Trial("queuelat", "a queue that is to be served in time", "timeout 60 queuelat -m 100000000 -c 100 -p 0.001 -f 1000 -t 4 -q 1000000 | "
           "grep -c 'Avg loop'", r"1\n"),

@@ -6,7 +6,7 @@ A longer run: `./corral run --cores 4 -- sh -c 'IN_A_GUEST=1 /probes/fuzzcalls S
 import re
 import unittest
 
-from lab import guest
+from lab import debian, guest
 
 
 class RandomCalls(unittest.TestCase):
@@ -22,6 +22,17 @@ class RandomCalls(unittest.TestCase):
         for cores, seed in ((1, 11), (4, 12)):
             with self.subTest(cores=cores, seed=seed):
                 self.fuzz(cores, seed, 20000)
+
+    def test_the_kernel_lives_with_debians_trinity(self) -> None:
+        """A guest of its own, since trinity changes whatever it can; it waits ten seconds to be stopped first."""
+        script = ("mkdir /tmp/t; cd /tmp/t; timeout 120 trinity -q -l off -C 4 -N 5000 -s 3 --dangerous -x reboot "
+                  "--disable-fds=sockets --disable-fds=perf < /dev/null > log 2>&1; echo ended with $?; "
+                  "grep -a 'Ran .* syscalls' log; cd /; rm -rf /tmp/t; sh -c 'echo lives'")  # fmt: skip
+        text, end = guest.run_program(["sh", "-c", script], cores=4, options="quiet panic=off", initramfs=debian.initramfs(),
+                                      memory_mib=debian.MEMORY_MIB)  # fmt: skip
+        self.assertEqual(end.status, 0, f"{end.message}\n{text[-3000:]}")
+        self.assertRegex(text, r"Ran [0-9]{4,} syscalls")
+        self.assertIn("lives", text)
 
 
 if __name__ == "__main__":
