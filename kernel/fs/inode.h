@@ -155,6 +155,9 @@ class Inode : public RefCounted<Inode> {
 
   // Something is mounted on this directory. Kept by fs/mounts.
   Atomic<bool> covered{false};
+  // Mappings of it, or what can become such; and how often it became shorter (fs/shrinking.h).
+  Atomic<u32> mappings{0};
+  Atomic<u64> cuts{0};
   // Open files that lead to it.
   Atomic<u32> opens{0};
   // Kept by fs/watch; null: nobody watches it.

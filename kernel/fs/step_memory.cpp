@@ -46,6 +46,11 @@ void StepMemory::forget_walks() {
   walk_count_ = next_walk_ = 0;
 }
 
+void StepMemory::forget_operations() {
+  for (Ref<Operation>& operation : operations_) operation = Ref<Operation>{};
+  next_operation_ = 0;
+}
+
 Thread& stepping_thread() {
   Thread* thread = this_core().executive->current();
   KERNEL_ASSERT(thread != nullptr);

@@ -51,6 +51,10 @@ class StepMemory final : public StepKept {
 
   // The change that perform() has answered last.
   [[nodiscard]] Operation* last() { return operations_[next_operation_ - 1].get(); }
+  // The changes so far are finished, and the next one is another one.
+  void forget_operations();
+  // Of a file that is mapped (fs/shrinking.h); null: none is under way.
+  Ref<Operation> shrinking;
   void begin_run() override { next_walk_ = next_operation_ = 0; }
   // When this step first waited for a file server: what was asked for since then is not asked for again.
   const Instant since;

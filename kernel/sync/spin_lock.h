@@ -35,6 +35,7 @@ enum class Rank : u8 {
   poll_nesting = 54,
   event_poll = 56,
   address_space = 60,
+  address_spaces = 61,
   file_names = 62,
   page_cache = 65,
   page_cache_lists = 66,

@@ -13,6 +13,12 @@ namespace {
 
 constinit Atomic<u64> last_number{0};
 
+struct Before {
+  bool operator()(const AddressSpace& a, const AddressSpace& b) const { return a.number() < b.number(); }
+};
+constinit SpinLock list_lock{Rank::address_spaces, "address spaces"};
+constinit RedBlackTree<AddressSpace, &AddressSpace::by_number, Before> list GUARDED_BY(list_lock);
+
 }  // namespace
 
 AddressSpace::AddressSpace(Ref<TableHolder> tables)
@@ -22,12 +28,25 @@ Result<Ref<AddressSpace>> AddressSpace::create() {
   Ref<TableHolder> tables = TRY(TableHolder::create());
   auto* space = new (std::nothrow) AddressSpace(std::move(tables));
   if (space == nullptr) return Errno::enomem;
+  LockGuard guard{list_lock};
+  list.insert(*space);
+  return Ref<AddressSpace>::adopt(space);
+}
+
+Ref<AddressSpace> AddressSpace::made_after(u64 number) {
+  LockGuard guard{list_lock};
+  AddressSpace* space = list.first_where([&](const AddressSpace& s) { return s.number() > number; });
+  while (space != nullptr && !space->retain_if_alive()) space = list.next(*space);
   return Ref<AddressSpace>::adopt(space);
 }
 
 // No core uses it (each that does holds a reference). What a resting core or an id still knows is never used again: no
 // other address space has this number. So the pages can go at once; the table goes with its last holder.
 AddressSpace::~AddressSpace() {
+  {
+    LockGuard guard{list_lock};
+    list.remove(*this);
+  }
   table_.release_pages();
 }
 
@@ -64,6 +83,15 @@ Usage AddressSpace::usage() {
 void AddressSpace::for_each_area(void (*visit)(void* context, const Area& area), void* context) {
   LockGuard guard{lock_};
   for (const Area* area = areas_.first(); area != nullptr; area = areas_.next(*area)) visit(context, *area);
+}
+
+Ref<Backing> AddressSpace::shared_backing(VirtualAddress start, VirtualAddress end, VirtualAddress& next) {
+  LockGuard guard{lock_};
+  for (const Area* area = areas_.first_above(start); area != nullptr && area->start < end; area = areas_.next(*area)) {
+    next = area->end;
+    if (area->shared && area->backing) return area->backing;
+  }
+  return {};
 }
 
 bool AddressSpace::covers(VirtualAddress start, VirtualAddress end) {

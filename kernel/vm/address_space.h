@@ -89,8 +89,11 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   Result<VirtualAddress> remap(Caller& caller, const RemapRequest& request);
   // MADV_DONTNEED; with `anonymous_only` MADV_FREE: einval when the range has anything else.
   Result<void> discard(Caller& caller, VirtualAddress start, u64 length, bool anonymous_only = false);
-  Result<VirtualAddress> set_break(Caller& caller, VirtualAddress wish);      // answers the break in force
-  void set_break_start(VirtualAddress start) EXCLUDES(lock_);                 // by the program loader
+  // `file` (Backing::file) ends before its page `first_page` now: what mappings have from there on is taken out, private copies too, so
+  // that the next access finds the end. Any address space, not only the caller's own.
+  Result<void> forget_file_pages(Caller& caller, const void* file, u64 first_page);
+  Result<VirtualAddress> set_break(Caller& caller, VirtualAddress wish);  // answers the break in force
+  void set_break_start(VirtualAddress start) EXCLUDES(lock_);  // by the program loader
   // MADV_NOHUGEPAGE, MADV_HUGEPAGE: whether large pages may appear in the range from now on. enomem: gaps.
   Result<void> advise_large(Caller& caller, VirtualAddress start, u64 length, bool allowed);
   // What mbind() asks for, and what it was; the range has no gap, else enomem and nothing changed; efault: no area there.
@@ -125,6 +128,13 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   // Before idling: this core uses no address space until the next activate(), and is not asked to drop translations.
   static void rest();
   static void activate_kernel_only();  // the same, and its table is let go of (when a thread has ended)
+
+  // The address space that was made first after the one with this number (0: of all), as long as it has users; null. A fork's child
+  // has a higher number than its parent.
+  static Ref<AddressSpace> made_after(u64 number);
+  // The backing of the first shared mapping in [start, end), and where that one ends; null: there is none.
+  Ref<Backing> shared_backing(VirtualAddress start, VirtualAddress end, VirtualAddress& next) EXCLUDES(lock_);
+  TreeLink by_number;  // the list's
 
   [[nodiscard]] Usage usage() EXCLUDES(lock_);
   // Calls visit for each area in order, for /proc/[pid]/maps. Under lock_.
@@ -177,7 +187,7 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   // any more.
   enum class AtOnce : u8 {
     done,
-    preparing,    // a large page: ask again
+    preparing,  // a large page: ask again
     look_closely,
   };
   AtOnce settle_at_once(VirtualAddress page, Access access) EXCLUDES(lock_);

@@ -46,6 +46,15 @@ class Backing : public RefCounted<Backing> {
   // The page with this index, to which the caller has a reference or a mapping, is about to be written. No lock held.
   // blocked; enospc, eio: it cannot be kept.
   virtual Result<void> prepare_write([[maybe_unused]] u64 index, [[maybe_unused]] Waiter& waiter) { return {}; }
+  // What was written through shared mappings is brought to where the file is kept. In a step; `progress` is 0 at first and kept by the
+  // caller. blocked; eio, enospc.
+  virtual Result<void> sync([[maybe_unused]] u64& progress) { return {}; }
+
+  // ---- files that become shorter --------------------------------------------------------------------------------------
+  // The file whose pages these are, for comparing; null: none that can become shorter.
+  [[nodiscard]] virtual const void* file() const { return nullptr; }
+  // How often it has become shorter. A page got before the last time may lie behind the end.
+  [[nodiscard]] virtual u64 cuts() const { return 0; }
   // Which of System V's segments it is (ipc/sysv/segment.h); 0: none.
   [[nodiscard]] virtual u64 segment() const { return 0; }
   // What a person sees in /proc/[pid]/maps.
@@ -58,13 +67,13 @@ struct Area {
   VirtualAddress start, end;  // page aligned, end exclusive
   Protection protection;
   bool shared = false;
-  bool small_pages = false;   // no large ones, even if they would fit
-  u16 node_policy = 0;        // Linux's policy of memory nodes, kept to be told: there is one node
-  bool may_write = true;      // false: a shared mapping of a file that is open for reading only
+  bool small_pages = false;  // no large ones, even if they would fit
+  u16 node_policy = 0;  // Linux's policy of memory nodes, kept to be told: there is one node
+  bool may_write = true;  // false: a shared mapping of a file that is open for reading only
   AreaKind kind = AreaKind::anonymous;
-  Ref<Backing> backing;       // null: anonymous
-  u64 first_page = 0;         // index in backing of the page at start
-  TreeLink link;              // ordered by start; AreaSet
+  Ref<Backing> backing;  // null: anonymous
+  u64 first_page = 0;  // index in backing of the page at start
+  TreeLink link;  // ordered by start; AreaSet
   Area* following = nullptr;  // in a chain of areas that were taken out; their owner
 
   [[nodiscard]] u64 length() const { return end - start; }

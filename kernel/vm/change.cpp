@@ -150,6 +150,34 @@ Result<void> AddressSpace::unmap(Caller& caller, VirtualAddress start, u64 lengt
   return {};
 }
 
+Result<void> AddressSpace::forget_file_pages(Caller& caller, const void* file, u64 first_page) {
+  if (!enter(caller)) return Errno::blocked;
+  if (!caller.taking && caller.stage == 0) {
+    caller.next = VirtualAddress{};
+    caller.stage = 1;
+  }
+  for (;;) {
+    if (!caller.taking) {
+      LockGuard guard{lock_};
+      const Area* area = areas_.first_above(caller.next);
+      for (; area != nullptr; area = areas_.next(*area)) {
+        if (area->backing && area->backing->file() == file && area->page_index(area->end) > first_page) break;
+      }
+      if (area == nullptr) break;
+      const u64 before = first_page > area->first_page ? first_page - area->first_page : 0;
+      caller.next = area->start + before * page_size;
+      caller.note = area->end.value;
+      caller.taking = true;
+    }
+    const Result<void> taken = take_out_pages(caller, VirtualAddress{caller.note});
+    if (!taken.ok()) return give_up(caller, taken.error());
+    caller.taking = false;
+    caller.next = VirtualAddress{caller.note};
+  }
+  leave(caller);
+  return {};
+}
+
 Result<void> AddressSpace::discard(Caller& caller, VirtualAddress start, u64 length, bool anonymous_only) {
   if (start.value % page_size != 0) return Errno::einval;
   const u64 rounded = round_up(length, page_size);

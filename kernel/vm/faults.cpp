@@ -18,6 +18,7 @@ struct AddressSpace::Supply {
   Ref<Backing> outdated;    // to be let go outside the lock
   u64 index = 0;
   Frame* cached = nullptr;  // with a reference
+  u64 cuts = 0;  // of the backing, before it was asked
   Frame* replaced = nullptr;  // its reference goes at the end
   // Pages of the backing round `cached`, with references: those from first_neighbour on.
   static constexpr u64 most_neighbours = 16;
@@ -83,6 +84,7 @@ struct AddressSpace::Supply {
     }
     if (wanted == Settled::wants_backing_page) {
       release_cached();
+      cuts = backing->cuts();
       Result<Frame*> found = only_missing ? backing->page(index) : backing->page_or_wait(index, waiter);
       if (!found.ok()) return found.error() == Errno::efault ? Errno::eio : found.error();
       cached = found.value();
@@ -224,7 +226,8 @@ Result<AddressSpace::Settled> AddressSpace::map_missing(Area& area, VirtualAddre
     frame = supply.page;
   } else {
     const u64 index = area.page_index(page);
-    if (supply.cached == nullptr || !supply.aims_at(area, index)) {
+    // A file that has become shorter since has taken its pages out already, or waits for the lock that is held here.
+    if (supply.cached == nullptr || !supply.aims_at(area, index) || area.backing->cuts() != supply.cuts) {
       supply.aim_at(area, index);
       supply.neighbours_wanted = 0;
       if (access != Access::write && !supply.only_missing) supply.choose_neighbours(area, page);

@@ -8,6 +8,7 @@
 #include "fs/pipe.h"
 #include "fs/positioned_file.h"
 #include "fs/seals.h"
+#include "fs/shrinking.h"
 #include "fs/watch/notices.h"
 
 namespace corral::abi {
@@ -187,12 +188,12 @@ Result<i64> sys_lseek(Call& call) {
 }
 
 Result<i64> sys_ftruncate(Call& call) {
+  if (TRY(fs::finish_shrinking(call.thread))) return 0;
   if (static_cast<i64>(call.argument[1]) < 0) return Errno::einval;
   Ref<OpenFile> file = TRY(real_file_at(call, 0));
   if (!file->writable()) return Errno::einval;
   TRY(fs::check_new_size(call.thread, file->inode(), call.argument[1]));
-  TRY(file->resize(call.argument[1]));
-  fs::notices::tell(file->inode(), fs::notices::modified);
+  TRY(fs::resize_mapped(call.thread, file->inode(), file.get(), call.argument[1]));
   return 0;
 }
 

@@ -7,6 +7,7 @@
 #include "abi/linux/call.h"
 #include "fs/resources.h"
 #include "fs/seals.h"
+#include "fs/step_memory.h"
 
 namespace corral::abi {
 
@@ -282,6 +283,19 @@ Result<i64> sys_msync(Call& call) {
   const VirtualAddress end = start + round_up(call.argument[1], page_size);
   if (end < start) return Errno::enomem;
   if (end == start) return i64{0};
+  // How far it has come, and how far with the file that is there.
+  u64& done = call.thread.step.word[0];
+  u64& progress = call.thread.step.word[1];
+  while ((flags & sync) != 0) {
+    VirtualAddress next{};
+    const Ref<vm::Backing> file = call.space.shared_backing(start + done, end, next);
+    if (!file) break;
+    TRY(file->sync(progress));
+    if (fs::StepMemory* memory = fs::StepMemory::find(call.thread)) memory->forget_operations();
+    progress = 0;
+    done = next - start;
+    if (next >= end) break;
+  }
   if (!call.space.covers(start, end)) return Errno::enomem;
   return i64{0};
 }

@@ -4,6 +4,7 @@
 #include "fs/inode.h"
 #include "fs/pipe.h"
 #include "fs/positioned_file.h"
+#include "fs/shrinking.h"
 #include "fs/watch/notices.h"
 #include "memory/page_allocator.h"
 
@@ -46,8 +47,7 @@ Result<Ref<OpenFile>> open_inode(Call& call, Inode& inode, u32 flags) {
   if (inode.type() == fs::FileType::symlink) return Errno::eloop;
   if (inode.is_directory() && (writes || (flags & fs::o_trunc) != 0)) return Errno::eisdir;
   if ((flags & fs::o_trunc) != 0 && writes && inode.type() == fs::FileType::regular) {
-    TRY(inode.resize(0));
-    fs::notices::tell(inode, fs::notices::modified);
+    TRY(fs::resize_mapped(call.thread, inode, nullptr, 0));
   }
   Ref<OpenFile> file = TRY(inode.open({call.thread, flags}));
   fs::notices::tell(inode, fs::notices::opened);
@@ -92,6 +92,7 @@ Result<i64> open_step(Call& call, int directory, VirtualAddress path_at, u32 fla
 }
 
 Result<i64> open_at(Call& call, int directory, VirtualAddress path_at, u32 flags, u32 permissions, u32 restrictions = 0) {
+  (void)TRY(fs::finish_shrinking(call.thread));
   Result<i64> outcome = open_step(call, directory, path_at, flags, permissions, restrictions);
   if (outcome.ok() || outcome.error() != Errno::blocked) fs::abandon_fifo_open(call.thread);
   return outcome;
@@ -141,12 +142,12 @@ Result<i64> sys_openat2(Call& call) {
 // ---- others --------------------------------------------------------------------------------------------------------------
 
 Result<i64> sys_truncate(Call& call) {
+  if (TRY(fs::finish_shrinking(call.thread))) return 0;
   if (static_cast<i64>(call.argument[1]) < 0) return Errno::einval;
   NamedFile named;
   Ref<Inode> file = TRY(named.existing(call, fs::at_fdcwd, call.address(0), fs::Follow::yes));
   TRY(fs::check_new_size(call.thread, *file, call.argument[1]));
-  TRY(file->resize(call.argument[1]));
-  fs::notices::tell(*file, fs::notices::modified);
+  TRY(fs::resize_mapped(call.thread, *file, nullptr, call.argument[1]));
   return 0;
 }
 

@@ -11,16 +11,21 @@ namespace {
 class FileBacking final : public vm::Backing {
  public:
   FileBacking(Inode& inode, FilePages& pages) : inode_{Ref<Inode>::share(inode)}, pages_{pages} {
+    inode.mappings.fetch_add(1, Order::seq_cst);
     const Result<std::string_view> path = path_of(inode, std::span{path_, sizeof path_ - 1});
     if (!path.ok()) return;
     memmove(path_, path.value().data(), path.value().size());
     path_[path.value().size()] = 0;
   }
+  ~FileBacking() override { inode_->mappings.fetch_sub(1, Order::relaxed); }
   Result<Frame*> page(u64 index) override { return pages_.page(index, nullptr); }
   Result<Frame*> page_or_wait(u64 index, Waiter& waiter) override { return pages_.page(index, &waiter); }
   void pages_at_hand(u64 first, std::span<Frame*> frames) override { pages_.pages_at_hand(first, frames); }
   [[nodiscard]] bool notices_writes() const override { return true; }
   Result<void> prepare_write(u64 index, Waiter& waiter) override { return pages_.prepare_write(index, waiter); }
+  Result<void> sync(u64& progress) override { return inode_->sync(progress); }
+  [[nodiscard]] const void* file() const override { return static_cast<const Inode*>(inode_.get()); }
+  [[nodiscard]] u64 cuts() const override { return inode_->cuts.load(Order::acquire); }
   [[nodiscard]] const char* name() const override { return path_; }
 
  private:

@@ -19,6 +19,7 @@ constexpr u8 zeros[page_size] = {};
 class RamBacking final : public vm::Backing {
  public:
   RamBacking(Ref<RamFile> file, bool writable) : file_{static_cast<Ref<RamFile>&&>(file)}, writable_{writable} {
+    file_->mappings.fetch_add(1, Order::seq_cst);
     const std::span<char> room{path_, sizeof path_ - 1};
     const Result<std::string_view> path = path_of(*file_, room);
     const std::string_view text = path.ok() ? path.value() : file_->label(room);
@@ -26,10 +27,13 @@ class RamBacking final : public vm::Backing {
     path_[text.size()] = 0;
   }
   ~RamBacking() override {
+    file_->mappings.fetch_sub(1, Order::relaxed);
     if (writable_) file_->end_writable_mapping();
   }
   Result<Frame*> page(u64 index) override { return file_->page(index); }
   void pages_at_hand(u64 first, std::span<Frame*> frames) override { file_->pages_at_hand(first, frames); }
+  [[nodiscard]] const void* file() const override { return static_cast<const Inode*>(file_.get()); }
+  [[nodiscard]] u64 cuts() const override { return file_->cuts.load(Order::acquire); }
   [[nodiscard]] const char* name() const override { return path_; }
 
  private:
