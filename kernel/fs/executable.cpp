@@ -19,6 +19,9 @@ Result<Ref<Inode>> open_executable(Thread& thread, int directory, std::string_vi
     if (file->type() == FileType::symlink) return Errno::eloop;
   }
   if (file->type() != FileType::regular || (file->attributes().permissions & 0111) == 0) return Errno::eacces;
+  if (file->file_system().forbids(mount_no_execute)) return Errno::eacces;
+  if (!file->begin_executing()) return Errno::etxtbsy;  // somebody may write to it
+  file->end_executing();
   return file;
 }
 

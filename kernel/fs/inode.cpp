@@ -12,6 +12,29 @@ Inode::~Inode() {
   file_locks::forget(*this);
 }
 
+bool Inode::begin_writing() {
+  i32 count = writers_.load(Order::relaxed);
+  while (count >= 0) {
+    if (!writers_.compare_exchange(count, count + 1, Order::acquire, Order::relaxed)) continue;
+    file_system_->writers.fetch_add(1, Order::relaxed);
+    return true;
+  }
+  return false;
+}
+
+void Inode::end_writing() {
+  file_system_->writers.fetch_sub(1, Order::relaxed);
+  writers_.fetch_sub(1, Order::release);
+}
+
+bool Inode::begin_executing() {
+  i32 count = writers_.load(Order::relaxed);
+  while (count <= 0) {
+    if (writers_.compare_exchange(count, count - 1, Order::acquire, Order::relaxed)) return true;
+  }
+  return false;
+}
+
 namespace {
 constinit Atomic<u64> next_device{20};
 }  // namespace

@@ -33,6 +33,9 @@ struct UnmountProgress {
   u64 phase = 0, files = 0, own_blocks = 0;
 };
 
+// What is not allowed in a file system as it is mounted; numbers as mount(2) and statvfs(3) have them.
+inline constexpr u32 mount_read_only = 1, mount_no_set_id = 2, mount_no_devices = 4, mount_no_execute = 8, mount_flags = 15;
+
 class FileSystem : public RefCounted<FileSystem> {
  public:
   FileSystem();
@@ -46,7 +49,10 @@ class FileSystem : public RefCounted<FileSystem> {
   [[nodiscard]] virtual bool answers_later() const { return false; }
   // Its files count as memory in use.
   [[nodiscard]] virtual bool in_memory() const { return !answers_later(); }
-  [[nodiscard]] virtual bool read_only() const { return false; }
+  [[nodiscard]] virtual bool read_only() const { return forbids(mount_read_only); }
+  [[nodiscard]] bool forbids(u32 flag) const { return (flags.load(Order::relaxed) & flag) != 0; }
+  Atomic<u32> flags{0};  // of mount_flags
+  Atomic<u32> writers{0};  // open files that may write to regular files of it
   // After its files: what else has to reach the disk. `progress` as in Inode::sync. Can answer blocked.
   virtual Result<void> sync(u64& progress) { return (void)progress, Result<void>{}; }
   // Before it is unmounted: everything reaches the disk. `lazy`: it may be in use. Can answer blocked; ebusy.
@@ -158,6 +164,11 @@ class Inode : public RefCounted<Inode> {
   // Mappings of it, or what can become such; and how often it became shorter (fs/shrinking.h).
   Atomic<u32> mappings{0};
   Atomic<u64> cuts{0};
+  // ---- regular files: either somebody has it open for writing, or somebody runs it; etxtbsy for the other ----
+  [[nodiscard]] bool begin_writing();
+  void end_writing();
+  [[nodiscard]] bool begin_executing();
+  void end_executing() { writers_.fetch_add(1, Order::release); }
   // Open files that lead to it.
   Atomic<u32> opens{0};
   // Kept by fs/watch; null: nobody watches it.
@@ -168,6 +179,7 @@ class Inode : public RefCounted<Inode> {
  private:
   Ref<FileSystem> file_system_;
   FileType type_;
+  Atomic<i32> writers_{0};  // below zero: so many processes run it
 };
 
 }  // namespace corral::fs

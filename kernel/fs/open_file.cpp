@@ -19,6 +19,7 @@ void OpenFile::last_reference_gone() {
   if (watches.load(Order::relaxed) != nullptr) forget_watches(*this);
   file_locks::closed(*inode_, this);
   inode_->opens.fetch_sub(1, Order::relaxed);
+  if (writing_) inode_->end_writing();
   notices::closed(*this);
   delete this;
 }

@@ -73,6 +73,8 @@ class OpenFile : public RefCounted<OpenFile> {
 
   // A descriptor that led to it was closed by the running thread's process. No lock is held.
   virtual void descriptor_closed() {}
+  // It counts among those who have the file open for writing, to the end (Inode::begin_writing).
+  void note_writing() { writing_ = true; }
   // Nobody uses it any more: epoll lets go of it while the whole object is still there.
   void last_reference_gone();
 
@@ -87,6 +89,7 @@ class OpenFile : public RefCounted<OpenFile> {
 
   Ref<Inode> inode_;
   Atomic<u32> flags_;
+  bool writing_ = false;  // set before others know it
 };
 
 }  // namespace corral::fs

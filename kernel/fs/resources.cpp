@@ -9,6 +9,12 @@ namespace corral::fs {
 Result<Ref<ProcessResources>> Resources::duplicate() {
   Ref<FileTable> files = TRY(files_->duplicate());
   Ref<Resources> copy = Ref<Resources>::adopt(TRY(memory::make<Resources>(root(), directory(), files)));
+  Ref<Inode> program;
+  {
+    LockGuard guard{lock_};
+    program = program_;
+  }
+  if (program && program->begin_executing()) copy->set_program(program);
   copy->umask.store(umask.load(Order::relaxed), Order::relaxed);
   return Ref<ProcessResources>{copy};
 }
@@ -16,6 +22,7 @@ Result<Ref<ProcessResources>> Resources::duplicate() {
 void Resources::release_all() {
   if (references() > 1) return;  // shared with another process (clone with CLONE_FILES), which goes on
   files_->close_all();
+  set_program({});
   Ref<Inode> root, directory;
   LockGuard guard{lock_};
   std::swap(root, root_);
@@ -40,6 +47,14 @@ void Resources::set_root(Ref<Inode> root) {
 void Resources::set_directory(Ref<Inode> directory) {
   LockGuard guard{lock_};
   std::swap(directory_, directory);
+}
+
+void Resources::set_program(Ref<Inode> program) {
+  {
+    LockGuard guard{lock_};
+    std::swap(program_, program);
+  }
+  if (program) program->end_executing();
 }
 
 Result<WalkStart> Resources::start_at(Thread& thread, int descriptor, std::string_view path) {

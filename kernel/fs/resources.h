@@ -27,6 +27,8 @@ class Resources final : public ProcessResources {
   [[nodiscard]] Ref<Inode> directory() EXCLUDES(lock_);
   void set_root(Ref<Inode> root) EXCLUDES(lock_);
   void set_directory(Ref<Inode> directory) EXCLUDES(lock_);
+  // The program that the process runs from now on; Inode::begin_executing() has been called for it.
+  void set_program(Ref<Inode> program) EXCLUDES(lock_);
   // Where a path starts whose first argument is `descriptor` (at_fdcwd: the working directory). ebadf, enotdir.
   Result<WalkStart> start_at(Thread& thread, int descriptor, std::string_view path) EXCLUDES(lock_);
 
@@ -37,6 +39,7 @@ class Resources final : public ProcessResources {
   SpinLock lock_{Rank::files, "directories"};
   Ref<Inode> root_ GUARDED_BY(lock_);
   Ref<Inode> directory_ GUARDED_BY(lock_);
+  Ref<Inode> program_ GUARDED_BY(lock_);  // being executed
 };
 
 }  // namespace corral::fs

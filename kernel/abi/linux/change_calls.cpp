@@ -28,6 +28,7 @@ AttributeChange with_consequences(Inode& file, AttributeChange wanted) {
 // The change of one file, told to those who watch it. `wanted` may be an error, which is told once the file has been found.
 Result<i64> apply(Inode& file, const Result<AttributeChange>& wanted) {
   if (!wanted.ok()) return wanted.error();
+  TRY(may_change(file));
   TRY(file.change(with_consequences(file, wanted.value())));
   fs::notices::tell(file, fs::notices::attributes_changed);
   return 0;

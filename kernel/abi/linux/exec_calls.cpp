@@ -4,6 +4,7 @@
 #include "abi/linux/execute.h"
 #include "core/core.h"
 #include "fs/executable.h"
+#include "fs/resources.h"
 #include "lib/memory_functions.h"
 #include "memory/heap.h"
 #include "task/executive.h"
@@ -201,7 +202,14 @@ Result<void> execute_program(Thread& thread, i32 directory, std::string_view pat
   TRY(follow_scripts(thread, file, path, arguments));
   fs::ExecutableSource source{file};
   const elf::Image image = TRY(read_image(source));
-  LoadedProgram program = TRY(load(thread, {source, image}, arguments, path));
+  if (!file->begin_executing()) return Errno::etxtbsy;
+  Result<LoadedProgram> loaded = load(thread, {source, image}, arguments, path);
+  if (!loaded.ok()) {
+    file->end_executing();
+    return loaded.error();
+  }
+  LoadedProgram program = loaded.take();
+  fs::Resources::of(thread.process()).set_program(file);
   commit(thread, program, base_name(path), *file);
   return {};
 }

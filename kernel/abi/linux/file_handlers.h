@@ -72,6 +72,12 @@ struct NamedFile {
   Result<Ref<fs::Inode>> existing(Call& call, int directory, VirtualAddress path_at, fs::Follow follow, u32 flags = 0);
 };
 
+// erofs: nothing in this file's file system may be changed.
+inline Result<void> may_change(const fs::Inode& file) {
+  if (file.file_system().read_only()) return Errno::erofs;
+  return {};
+}
+
 inline fs::Follow follow_unless(u32 flags, u32 nofollow) {
   return (flags & nofollow) != 0 ? fs::Follow::no : fs::Follow::yes;
 }

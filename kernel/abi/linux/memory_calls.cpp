@@ -124,6 +124,7 @@ Result<i64> sys_mmap(Call& call) {
       return Errno::eoverflow;
     }
     TRY(describe_file(request, *file, flags));
+    if (request.protection.execute && file->inode().file_system().forbids(fs::mount_no_execute)) return Errno::eperm;
     request.first_page = offset / page_size;
   }
   return as_result(call.space.map(caller, request));

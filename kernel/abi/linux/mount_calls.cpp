@@ -82,8 +82,9 @@ u64 page_limit(std::string_view options, u64 otherwise) {
 }
 
 // A folder of the host; the source is its mount tag.
-Result<i64> mount_nine(Call& call, Inode& directory, std::string_view tag) {
+Result<i64> mount_nine(Call& call, Inode& directory, std::string_view tag, u32 flags) {
   Ref<fs::FileSystem> made = TRY(fs::nine::mount(call.thread, tag));
+  made->flags.store(flags, Order::relaxed);
   char text[longest_path];
   const Result<std::string_view> path = fs::path_of(directory, text);
   const Result<void> outcome =
@@ -102,23 +103,38 @@ Result<fs::Disk*> disk_named(Call& call) {
   return disk;
 }
 
-Result<i64> mount_ext2(Call& call, Inode& directory, std::string_view source, bool read_only) {
+Result<i64> mount_ext2(Call& call, Inode& directory, std::string_view source, u32 flags) {
   fs::Disk* disk = TRY(disk_named(call));
   char text[longest_path];
   const std::string_view path = TRY(fs::path_of(directory, text));
-  Ref<fs::FileSystem> made = TRY(fs::ext2::mount(call.thread, *disk, read_only));
+  Ref<fs::FileSystem> made = TRY(fs::ext2::mount(call.thread, *disk, (flags & fs::mount_read_only) != 0));
+  made->flags.store(flags, Order::relaxed);
   const Result<void> outcome = fs::mounts::add(directory, made, path, source, false);
   if (!outcome.ok()) made->dismantle();
   return success(outcome);
 }
 
+// einval: nothing is mounted there; ebusy: somebody has a file open for writing; erofs: what it is on cannot be written.
+Result<i64> remount(Inode& directory, u32 flags) {
+  const Result<Ref<Inode>> above = directory.parent();
+  if (!above.ok() || above.value().get() != &directory) return Errno::einval;
+  fs::FileSystem& mounted = directory.file_system();
+  const bool read_only = (flags & fs::mount_read_only) != 0;
+  if (read_only && !mounted.read_only() && mounted.writers.load(Order::acquire) != 0) return Errno::ebusy;
+  if (!read_only && mounted.read_only() && !mounted.forbids(fs::mount_read_only)) return Errno::erofs;
+  mounted.flags.store(flags, Order::relaxed);
+  return 0;
+}
+
 Result<i64> sys_mount(Call& call) {
-  constexpr u64 read_only = 1, remount = 0x20, bind = 0x1000, move = 0x2000, propagation = 0x1e'0000;
+  constexpr u64 again = 0x20, bind = 0x1000, move = 0x2000, propagation = 0x1e'0000;
   const u64 flags = call.argument[3];
   NamedFile named;
   Ref<Inode> directory = TRY(named.existing(call, fs::at_fdcwd, call.address(1), Follow::yes));
   if (!directory->is_directory()) return Errno::enotdir;
-  if ((flags & (remount | propagation)) != 0) return 0;  // nothing about a mount can be changed, and nothing needs to be
+  const u32 kept = static_cast<u32>(flags) & fs::mount_flags;
+  if ((flags & propagation) != 0) return 0;  // there is nobody to tell
+  if ((flags & again) != 0) return remount(*directory, kept);
   if ((flags & (bind | move)) != 0) return Errno::einval;
   UserPath source, type, options;
   if (call.argument[0] != 0) TRY(source.take(call, call.address(0)));
@@ -127,11 +143,12 @@ Result<i64> sys_mount(Call& call) {
   const std::string_view kind = type.text();
   // There is one of each of these, where it belongs.
   if (kind == "proc" || kind == "sysfs" || kind == "devtmpfs") return Errno::ebusy;
-  if (kind == "ext2") return mount_ext2(call, *directory, source.text(), (flags & read_only) != 0);
-  if (kind == "9p") return mount_nine(call, *directory, source.text());
+  if (kind == "ext2") return mount_ext2(call, *directory, source.text(), kept);
+  if (kind == "9p") return mount_nine(call, *directory, source.text(), kept);
   if (kind != "tmpfs" && kind != "ramfs") return Errno::enodev;
   const u64 limit = page_limit(options.text(), memory::page_statistics().total / 2);
   Ref<fs::RamFileSystem> made = TRY(fs::RamFileSystem::create(kind == "tmpfs" ? "tmpfs" : "ramfs", limit, 01777));
+  made->flags.store(kept, Order::relaxed);
   char text[longest_path];
   const std::string_view path = TRY(fs::path_of(*directory, text));
   Result<void> outcome = fs::mounts::add(*directory, made, path, source.text().empty() ? kind : source.text(), false);

@@ -24,6 +24,7 @@ Result<i64> create(Call& call, int directory, VirtualAddress path_at, const Crea
   const Walk& walk = named.walk;
   if (walk.file) return Errno::eexist;
   if (walk.must_be_directory && creation.type != FileType::directory) return Errno::enoent;
+  TRY(may_change(*walk.directory));
   (void)TRY(walk.directory->create(walk.name(), creation));
   fs::notices::made(*walk.directory, walk.name(), creation.type == FileType::directory);
   return 0;
@@ -73,6 +74,7 @@ Result<i64> remove_directory(Call& call, int directory, VirtualAddress path_at) 
     case Walk::End::root: return Errno::ebusy;
     case Walk::End::name: break;
   }
+  TRY(may_change(*walk.directory));
   if (!walk.file) return Errno::enoent;
   // A mount's root, or a directory that one covers, is in use.
   if (walk.file->is_directory() && &walk.file->file_system() != &walk.directory->file_system()) return Errno::ebusy;
@@ -86,6 +88,7 @@ Result<i64> unlink(Call& call, int directory, VirtualAddress path_at) {
   TRY(named.look(call, directory, path_at, Follow::never));
   const Walk& walk = named.walk;
   if (walk.end != Walk::End::name) return Errno::eisdir;
+  TRY(may_change(*walk.directory));
   if (!walk.file) return Errno::enoent;
   if (walk.must_be_directory && !walk.file->is_directory()) return Errno::enotdir;
   TRY(walk.directory->unlink(walk.name()));
@@ -118,6 +121,7 @@ Result<i64> rename(Call& call, int from, VirtualAddress from_at, int to, Virtual
   TRY(fresh.look(call, to, to_at, Follow::never));
   if (old.walk.end != Walk::End::name) return Errno::ebusy;
   if (fresh.walk.end != Walk::End::name) return flags == noreplace ? Errno::eexist : Errno::ebusy;
+  TRY(may_change(*old.walk.directory));
   if (!old.walk.file) return Errno::enoent;
   const bool exchanged = flags == exchange;
   if (flags == noreplace && fresh.walk.file) return Errno::eexist;
@@ -159,6 +163,7 @@ Result<i64> link(Call& call, int from, VirtualAddress from_at, int to, VirtualAd
   TRY(fresh.look(call, to, to_at, Follow::never));
   if (fresh.walk.file) return Errno::eexist;
   if (fresh.walk.must_be_directory) return Errno::enoent;
+  TRY(may_change(*fresh.walk.directory));
   TRY(fresh.walk.directory->link(fresh.walk.name(), *file));
   fs::notices::tell_alone(*file, fs::notices::attributes_changed);
   fs::notices::made(*fresh.walk.directory, fresh.walk.name(), false);

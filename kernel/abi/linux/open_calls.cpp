@@ -27,6 +27,7 @@ Result<Ref<Inode>> find_or_create(Call& call, const Walk& walk, u32 flags, u32 p
     return walk.file;
   }
   if ((flags & fs::o_creat) == 0) return Errno::enoent;
+  TRY(may_change(*walk.directory));
   permissions &= 07777 & ~resources_of(call).umask.load(Order::relaxed);
   Result<Ref<Inode>> made = walk.directory->create(walk.name(), {.type = fs::FileType::regular, .permissions = permissions});
   if (!made.ok() && made.error() == Errno::eexist && (flags & fs::o_excl) == 0) {
@@ -36,7 +37,7 @@ Result<Ref<Inode>> find_or_create(Call& call, const Walk& walk, u32 flags, u32 p
   return made;
 }
 
-Result<Ref<OpenFile>> open_inode(Call& call, Inode& inode, u32 flags) {
+Result<Ref<OpenFile>> open_allowed(Call& call, Inode& inode, u32 flags) {
   const bool writes = (flags & fs::o_accmode) != fs::o_rdonly;
   if ((flags & fs::o_directory) != 0 && !inode.is_directory()) return Errno::enotdir;
   if ((flags & fs::o_path) != 0) {
@@ -49,8 +50,26 @@ Result<Ref<OpenFile>> open_inode(Call& call, Inode& inode, u32 flags) {
   if ((flags & fs::o_trunc) != 0 && writes && inode.type() == fs::FileType::regular) {
     TRY(fs::resize_mapped(call.thread, inode, nullptr, 0));
   }
-  Ref<OpenFile> file = TRY(inode.open({call.thread, flags}));
-  fs::notices::tell(inode, fs::notices::opened);
+  return inode.open({call.thread, flags});
+}
+
+Result<Ref<OpenFile>> open_inode(Call& call, Inode& inode, u32 flags) {
+  using fs::FileType;
+  const bool name_only = (flags & fs::o_path) != 0;
+  const bool device = inode.type() == FileType::character || inode.type() == FileType::block;
+  if (device && !name_only && inode.file_system().forbids(fs::mount_no_devices)) return Errno::eacces;
+  const bool writes = inode.type() == FileType::regular && (flags & fs::o_accmode) != fs::o_rdonly && !name_only;
+  if (writes) {
+    TRY(may_change(inode));
+    if (!inode.begin_writing()) return Errno::etxtbsy;
+  }
+  Result<Ref<OpenFile>> file = open_allowed(call, inode, flags);
+  if (!file.ok()) {
+    if (writes) inode.end_writing();
+    return file;
+  }
+  if (writes) file.value()->note_writing();
+  if (!name_only) fs::notices::tell(inode, fs::notices::opened);
   return file;
 }
 
@@ -61,6 +80,7 @@ Result<i64> open_unnamed(Call& call, int directory, VirtualAddress path_at, u32 
   Ref<Inode> where = TRY(named.existing(call, directory, path_at, follow_unless(flags, fs::o_nofollow)));
   permissions &= 07777 & ~resources_of(call).umask.load(Order::relaxed);
   if (!where->is_directory()) return Errno::enotdir;
+  TRY(may_change(*where));
   Ref<Inode> inode = TRY(where->create_unnamed(permissions, (flags & fs::o_excl) == 0));
   Ref<OpenFile> file = TRY(inode->open({call.thread, flags | fs::o_largefile}));
   return i64{TRY(resources_of(call).files().install(file, (flags & fs::o_cloexec) != 0, call.process.limits.open_files))};
@@ -146,9 +166,13 @@ Result<i64> sys_truncate(Call& call) {
   if (static_cast<i64>(call.argument[1]) < 0) return Errno::einval;
   NamedFile named;
   Ref<Inode> file = TRY(named.existing(call, fs::at_fdcwd, call.address(0), fs::Follow::yes));
+  if (file->type() != fs::FileType::regular) return success(file->resize(call.argument[1]));
+  TRY(may_change(*file));
   TRY(fs::check_new_size(call.thread, *file, call.argument[1]));
-  TRY(fs::resize_mapped(call.thread, *file, nullptr, call.argument[1]));
-  return 0;
+  if (!file->begin_writing()) return Errno::etxtbsy;
+  const Result<void> resized = fs::resize_mapped(call.thread, *file, nullptr, call.argument[1]);
+  file->end_writing();
+  return success(resized);
 }
 
 Result<i64> read_link(Call& call, int directory, VirtualAddress path_at, VirtualAddress to, u64 size) {
@@ -181,6 +205,12 @@ Result<i64> access(Call& call, int directory, VirtualAddress path_at, u32 mode, 
   NamedFile named;
   Ref<Inode> file = TRY(named.existing(call, directory, path_at, follow_unless(flags, fs::at_symlink_nofollow), flags));
   if ((mode & execute) != 0 && !file->is_directory() && (file->attributes().permissions & 0111) == 0) return Errno::eacces;
+  constexpr u32 write = 2;
+  const fs::FileType kind = file->type();
+  const bool contents = kind == fs::FileType::regular || kind == fs::FileType::directory || kind == fs::FileType::symlink;
+  if ((mode & write) != 0 && contents) TRY(may_change(*file));
+  const bool program = (mode & execute) != 0 && kind == fs::FileType::regular;
+  if (program && file->file_system().forbids(fs::mount_no_execute)) return Errno::eacces;
   return 0;
 }
 

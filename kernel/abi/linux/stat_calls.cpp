@@ -151,6 +151,9 @@ Result<i64> tell_file_system(Call& call, VirtualAddress to, Inode& file) {
   answer.block_size = answer.fragment_size = static_cast<i64>(statistics.block_size);
   answer.blocks = statistics.blocks;
   answer.blocks_free = answer.blocks_available = statistics.blocks_free;
+  constexpr i64 has_flags = 0x20;  // ST_VALID
+  answer.flags = has_flags | (file.file_system().flags.load(Order::relaxed) & fs::mount_flags);
+  if (file.file_system().read_only()) answer.flags |= fs::mount_read_only;
   answer.files = statistics.files;
   answer.files_free = statistics.files_free;
   answer.id[0] = static_cast<i32>(file.file_system().device());

@@ -38,7 +38,7 @@ class Ext2FileSystem final : public FileSystem {
   [[nodiscard]] FileSystemStatistics statistics() override EXCLUDES(lock_);
   Result<void> refresh_statistics() override EXCLUDES(lock_);
   [[nodiscard]] bool in_memory() const override { return false; }
-  [[nodiscard]] bool read_only() const override { return read_only_; }
+  [[nodiscard]] bool read_only() const override { return read_only_ || FileSystem::read_only(); }
   Result<void> sync(u64& progress) override;
   Result<void> prepare_unmount(UnmountProgress& progress, bool lazy) override EXCLUDES(lock_);
   [[nodiscard]] bool is_idle(u32 root_references) override EXCLUDES(lock_);

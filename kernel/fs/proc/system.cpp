@@ -197,8 +197,27 @@ Result<void> file_systems(TextBuffer& to, const Subject&) {
 }
 
 namespace {
+// As in the fourth field of fstab(5).
 const char* access_of(const Mount& mount) {
-  return mount.file_system->read_only() ? "ro" : "rw";
+  constexpr const char* by_flags[] = {"rw",
+                                      "ro",
+                                      "rw,nosuid",
+                                      "ro,nosuid",
+                                      "rw,nodev",
+                                      "ro,nodev",
+                                      "rw,nosuid,nodev",
+                                      "ro,nosuid,nodev",
+                                      "rw,noexec",
+                                      "ro,noexec",
+                                      "rw,nosuid,noexec",
+                                      "ro,nosuid,noexec",
+                                      "rw,nodev,noexec",
+                                      "ro,nodev,noexec",
+                                      "rw,nosuid,nodev,noexec",
+                                      "ro,nosuid,nodev,noexec"};
+  static_assert(mount_read_only == 1 && mount_no_set_id == 2 && mount_no_devices == 4 && mount_no_execute == 8);
+  const u32 flags = mount.file_system->flags.load(Order::relaxed) & mount_flags;
+  return by_flags[mount.file_system->read_only() ? flags | mount_read_only : flags];
 }
 }  // namespace
 

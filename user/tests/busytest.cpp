@@ -1,0 +1,173 @@
+// A program that runs is not written to, and one that is open for writing does not run (ETXTBSY); and what a file system does not allow as
+// it is mounted: changes (ro), programs (noexec), devices (nodev). usage: busytest [EFFORT]; the second part only for who may mount.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+
+#include "check.h"
+
+#define FAILS(call, code) (CHECK((call) == -1), CHECK(errno == (code)))
+
+namespace {
+
+void copy_own_program(const char* to) {
+  static char bytes[65536];
+  const int from = open("/proc/self/exe", O_RDONLY);
+  const int file = open(to, O_WRONLY | O_CREAT | O_TRUNC, 0755);
+  CHECK(from >= 0 && file >= 0);
+  for (;;) {
+    const ssize_t size = read(from, bytes, sizeof bytes);
+    CHECK(size >= 0);
+    if (size == 0) break;
+    CHECK(write(file, bytes, static_cast<size_t>(size)) == size);
+  }
+  CHECK(close(from) == 0 && close(file) == 0);
+}
+
+// The number of the error with which executing it fails; 0: it runs, and ends with 0 when the other end of `hold` is closed.
+int execute(const char* path, int (&hold)[2], pid_t& child) {
+  int told[2];
+  CHECK(pipe(hold) == 0 && pipe2(told, O_CLOEXEC) == 0);
+  child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    dup2(hold[0], 0);
+    close(hold[1]);
+    execl(path, path, "wait", static_cast<char*>(nullptr));
+    const int error = errno;
+    _exit(write(told[1], &error, sizeof error) == sizeof error ? 1 : 2);
+  }
+  close(told[1]);
+  close(hold[0]);
+  int error = 0;
+  if (read(told[0], &error, sizeof error) != sizeof error) error = 0;
+  close(told[0]);
+  return error;
+}
+
+void end(int (&hold)[2], pid_t child, int wanted) {
+  int status = 0;
+  CHECK(close(hold[1]) == 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == wanted);
+}
+
+int error_of(const char* path) {
+  int hold[2];
+  pid_t child;
+  const int error = execute(path, hold, child);
+  end(hold, child, error == 0 ? 0 : 1);
+  return error;
+}
+
+void busy_programs() {
+  copy_own_program("program");
+  int hold[2];
+  pid_t child;
+  CHECK(execute("program", hold, child) == 0);
+  FAILS(open("program", O_WRONLY), ETXTBSY);
+  FAILS(open("program", O_RDWR | O_TRUNC), ETXTBSY);
+  FAILS(truncate("program", 0), ETXTBSY);
+  const int reading = open("program", O_RDONLY);
+  CHECK(reading >= 0 && close(reading) == 0);
+  end(hold, child, 0);
+  const int file = open("program", O_WRONLY);
+  CHECK(file >= 0);
+  CHECK(error_of("program") == ETXTBSY);
+  CHECK(close(file) == 0);
+  CHECK(error_of("program") == 0);
+  CHECK(execute("program", hold, child) == 0);
+  CHECK(unlink("program") == 0);  // the name may go, and another file may have it
+  copy_own_program("program");
+  end(hold, child, 0);
+  FAILS(open("/proc/self/exe", O_WRONLY), ETXTBSY);
+
+  const int script = open("script", O_WRONLY | O_CREAT, 0755);
+  CHECK(script >= 0 && write(script, "#!program\n", 10) == 10);
+  CHECK(error_of("script") == ETXTBSY);
+  CHECK(close(script) == 0 && unlink("script") == 0 && unlink("program") == 0);
+}
+
+// Many times, at once after the program's end: it is free by then.
+void soon_after_the_end() {
+  copy_own_program("again");
+  for (int i = 0; i < 30 * static_cast<int>(check_effort); ++i) {
+    CHECK(error_of("again") == 0);
+    const int file = open("again", O_RDWR);
+    CHECK(file >= 0 && close(file) == 0);
+  }
+  CHECK(unlink("again") == 0);
+}
+
+void mounts() {
+  CHECK(mkdir("m", 0755) == 0);
+  if (mount("none", "m", "tmpfs", MS_NODEV | MS_NOSUID, "") != 0) {
+    CHECK((errno == EPERM || errno == EACCES) && rmdir("m") == 0);
+    return;
+  }
+  struct statvfs s = {};
+  CHECK(statvfs("m", &s) == 0 && (s.f_flag & (ST_NODEV | ST_NOSUID | ST_NOEXEC | ST_RDONLY)) == (ST_NODEV | ST_NOSUID));
+  CHECK(mknod("m/null", S_IFCHR | 0666, makedev(1, 3)) == 0);
+  FAILS(open("m/null", O_RDONLY), EACCES);
+  copy_own_program("m/program");
+  CHECK(error_of("m/program") == 0 && access("m/program", X_OK) == 0);
+  CHECK(mkdir("m/d", 0755) == 0 && mkdir("m/d/e", 0755) == 0);
+
+  CHECK(mount("none", "m", "tmpfs", MS_REMOUNT | MS_NOEXEC, "") == 0);
+  CHECK(error_of("m/program") == EACCES);
+  FAILS(access("m/program", X_OK), EACCES);
+  int file = open("m/program", O_RDWR);
+  CHECK(file >= 0);
+  CHECK(mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0) == MAP_FAILED && errno == EPERM);
+  FAILS(mount("none", "m", "tmpfs", MS_REMOUNT | MS_RDONLY, ""), EBUSY);
+  CHECK(close(file) == 0);
+  file = open("m/null", O_RDONLY);
+  CHECK(file >= 0 && close(file) == 0);
+
+  CHECK(mount("none", "m", "tmpfs", MS_REMOUNT | MS_RDONLY, "") == 0);
+  CHECK(statvfs("m", &s) == 0 && (s.f_flag & (ST_NODEV | ST_NOSUID | ST_NOEXEC | ST_RDONLY)) == ST_RDONLY);
+  FAILS(open("m/new", O_WRONLY | O_CREAT, 0600), EROFS);
+  FAILS(open("m/program", O_WRONLY), EROFS);
+  FAILS(open("m/program", O_RDWR | O_TRUNC), EROFS);
+  FAILS(truncate("m/program", 0), EROFS);
+  FAILS(access("m/program", W_OK), EROFS);
+  FAILS(mkdir("m/x", 0755), EROFS);
+  FAILS(mkdir("m/d", 0755), EEXIST);
+  FAILS(rmdir("m/d/e"), EROFS);
+  FAILS(rmdir("m/none"), EROFS);
+  FAILS(unlink("m/program"), EROFS);
+  FAILS(unlink("m/none"), EROFS);
+  FAILS(rename("m/program", "m/other"), EROFS);
+  FAILS(link("m/program", "m/other"), EROFS);
+  FAILS(symlink("x", "m/link"), EROFS);
+  FAILS(mknod("m/fifo", S_IFIFO | 0600, 0), EROFS);
+  FAILS(chmod("m/program", 0600), EROFS);
+  FAILS(utimensat(AT_FDCWD, "m/program", nullptr, 0), EROFS);
+  file = open("m/null", O_RDWR);  // a device is not of the file system
+  CHECK(file >= 0 && close(file) == 0);
+  CHECK(error_of("m/program") == 0);
+  CHECK(mount("none", "m", "tmpfs", MS_REMOUNT, "") == 0);
+  CHECK(unlink("m/program") == 0 && rmdir("m/d/e") == 0);
+  FAILS(mount("none", "m/d", "tmpfs", MS_REMOUNT, ""), EINVAL);
+  CHECK(umount("m") == 0 && rmdir("m") == 0);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 2 && strcmp(argv[1], "wait") == 0) {
+    char byte;
+    return read(0, &byte, 1) == 0 ? 0 : 1;
+  }
+  check_begin("busytest", argc, argv);
+  char own[64];
+  snprintf(own, sizeof own, "/tmp/busytest-%d", static_cast<int>(getpid()));
+  CHECK(mkdir(own, 0755) == 0 && chdir(own) == 0);
+  busy_programs();
+  soon_after_the_end();
+  mounts();
+  CHECK(rmdir(own) == 0);
+  return check_done();
+}
