@@ -8,14 +8,12 @@
 #include <algorithm>
 #include <deque>
 
-#include "machine.h"
+#include "one_queue.h"
 #include "sched/real_time/placement.h"
 
 namespace corral::test {
 namespace {
 
-constexpr CoreId core_id{0};
-constexpr Duration tick = milliseconds(4);
 using Policy = SchedulingPolicy;
 using Place = SchedulingEntity::Place;
 
@@ -23,11 +21,11 @@ constexpr Reservation every(Duration period, Duration runtime) {
   return {runtime, period, period};
 }
 
-class Deadline : public testing::Test {
+class Deadline : public OneQueue {
  protected:
   void SetUp() override {
     real_time_limits().runtime_ns.store(-1, Order::relaxed);
-    queue.install(**timeline, now);
+    use("cfs");
   }
   void TearDown() override {
     real_time_limits().runtime_ns.store(950'000'000, Order::relaxed);
@@ -35,17 +33,6 @@ class Deadline : public testing::Test {
   }
   void reserve(SchedulingEntity& entity, const Reservation& reservation) {
     queue.change(entity, {0, Policy::deadline, deadline_priority, reservation}, now);
-  }
-  void wake(SchedulingEntity& entity) { until = queue.enqueue(entity, EnqueueReason::woken, now); }
-  void sleep() { queue.leave(*queue.running(), LeaveReason::blocked, now); }
-  SchedulingEntity* settle() {
-    if (queue.running() == nullptr) {
-      until = queue.pick(now).until;
-    } else if ((until = queue.review(now)) <= now) {
-      queue.leave(*queue.running(), LeaveReason::preempted, now);
-      until = queue.pick(now).until;
-    }
-    return queue.running();
   }
   // Lets time pass as the scheduler does: it looks again when a slice ends and when somebody's period does.
   void pass_until(Instant end) {
@@ -58,12 +45,6 @@ class Deadline : public testing::Test {
     }
     settle();
   }
-
-  CoreStatistics statistics;
-  RunQueue queue{core_id, statistics, tick};
-  std::unique_ptr<OwnedAlgorithm> timeline = std::make_unique<OwnedAlgorithm>("cfs", AlgorithmParameters{core_id, tick});
-  Instant now{1'000'000};
-  Instant until = never;
 };
 
 TEST_F(Deadline, WhoIsDueFirstRunsFirst) {

@@ -8,51 +8,23 @@
 #include <array>
 #include <deque>
 
-#include "machine.h"
+#include "one_queue.h"
 #include "sched/real_time/placement.h"
 
 namespace corral::test {
 namespace {
 
-constexpr CoreId core_id{0};
-constexpr Duration tick = milliseconds(4);
 using Policy = SchedulingPolicy;
 using Place = SchedulingEntity::Place;
 
-class RealTime : public testing::Test {
+class RealTime : public OneQueue {
  protected:
   void SetUp() override {
     real_time_limits().runtime_ns.store(950'000'000, Order::relaxed);
     real_time_limits().period_ns.store(1'000'000'000, Order::relaxed);
     use("fifo");
   }
-  void use(const char* name) {
-    auto next = std::make_unique<OwnedAlgorithm>(name, AlgorithmParameters{core_id, tick});
-    queue.install(**next, now);
-    algorithm = std::move(next);
-  }
   void set(SchedulingEntity& entity, Policy policy, u32 priority) { queue.change(entity, {0, policy, priority}, now); }
-  void wake(SchedulingEntity& entity) { until = queue.enqueue(entity, EnqueueReason::woken, now); }
-  // As the executive does at the end of a step.
-  SchedulingEntity* settle() {
-    if (queue.running() == nullptr) {
-      until = queue.pick(now).until;
-    } else if ((until = queue.review(now)) <= now) {
-      queue.leave(*queue.running(), LeaveReason::preempted, now);
-      until = queue.pick(now).until;
-    }
-    return queue.running();
-  }
-  void pass(Duration time) {
-    now = now + time;
-    queue.charge(now);
-  }
-
-  CoreStatistics statistics;
-  RunQueue queue{core_id, statistics, tick};
-  std::unique_ptr<OwnedAlgorithm> algorithm;
-  Instant now{1};
-  Instant until = never;
 };
 
 // ---- the model: a list for each priority, as POSIX 2.8.4 says; 0 is a timeline that is first in, first out ------------
