@@ -2,8 +2,9 @@
 
 A load is run in rounds until its time is over. Each round must show what it shows when all went well, within a time that
 only a guest that hangs exceeds. Memory is looked at before the first round, after it (caches are full then) and after
-the last one, when everything rests: pages in use besides those of the kernel's heap must be the same to the page, and
-so must the heap's objects. No scheduler may have been corrected. The guest's last words of a failure are kept.
+the last one, when everything rests: pages in use besides those of the kernel's heap, of files, and of the shell that
+started it all (which remembers what was typed) must be the same to the page, and so must the heap's objects. No
+scheduler may have been corrected. The guest's last words of a failure are kept.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from lab.progress import Progress
 REST_SECONDS = 2
 PATIENCE_SECONDS = 1800.0
 NUMBERS = ("MemFree", "Cached", "Slab")  # of /proc/meminfo, in KiB
+SHELL = ("VmRSS", "VmPTE")  # of the shell, in KiB
 PAGE_KIB = 4
 COUNT = re.compile(r"^(?:wakepairs|stalepages): (\d+) (\w+)", re.MULTILINE)
 
@@ -67,8 +69,8 @@ class Record:
     failure: str = ""
 
     def lost_pages(self) -> int:
-        """Pages in use at the end and not after the first round, besides the heap's and those of files."""
-        first, last = (self.memory[at]["MemFree"] + self.memory[at]["Cached"] + self.memory[at]["Slab"] for at in (1, -1))
+        """Pages in use at the end and not after the first round, besides the heap's, the shell's and those of files."""
+        first, last = (sum(self.memory[at][name] for name in (*NUMBERS, *SHELL)) for at in (1, -1))
         return (first - last) // PAGE_KIB
 
 
@@ -85,12 +87,12 @@ def declare(parser: Parser) -> None:
 
 def numbers(machine: guest.Guest) -> dict[str, int]:
     """Memory in use, when everything has come to rest."""
-    text = machine.run(f"sleep {REST_SECONDS}; cat /proc/meminfo /proc/heap").output
-    found = {name: int(value) for name, value in re.findall(r"^(\w+):? +(\d+)", text, re.MULTILINE)}
-    missing = [name for name in (*NUMBERS, "objects") if name not in found]
+    text = machine.run(f"sleep {REST_SECONDS}; cat /proc/meminfo /proc/heap; grep Vm /proc/$$/status").output
+    found = {name: int(value) for name, value in re.findall(r"^(\w+):?\s+(\d+)", text, re.MULTILINE)}
+    missing = [name for name in (*NUMBERS, *SHELL, "objects") if name not in found]
     if missing:
         raise Problem(f"the guest tells no {', '.join(missing)}:\n{text[-1000:]}")
-    return {name: found[name] for name in (*NUMBERS, "objects")}
+    return {name: found[name] for name in (*NUMBERS, *SHELL, "objects")}
 
 
 def violations(text: str) -> int:
@@ -133,7 +135,7 @@ def soak(load: Load, machine: guest.Guest, record: Record, minutes: float, round
 def judged(record: Record) -> str:
     """What is not as it was; "" when all is well."""
     found = []
-    if record.lost_pages() != 0:
+    if record.lost_pages() > 0:
         found.append(f"{record.lost_pages()} pages more are in use")
     more = record.memory[-1]["objects"] - record.memory[1]["objects"]
     if more > 0:

@@ -51,7 +51,7 @@ class Loads(unittest.TestCase):
 
 class Soaks(unittest.TestCase):
     def record(self, **last: int) -> soak.Record:
-        before = {"MemFree": 1000, "Cached": 100, "Slab": 40, "objects": 7}
+        before = {"MemFree": 1000, "Cached": 100, "Slab": 40, "VmRSS": 80, "VmPTE": 16, "objects": 7}
         return soak.Record("hackbench", 8, memory=[before, before, {**before, **last}])
 
     def test_what_is_as_before_is_right(self) -> None:
@@ -59,6 +59,9 @@ class Soaks(unittest.TestCase):
 
     def test_pages_that_the_heap_keeps_are_not_lost(self) -> None:
         self.assertEqual(soak.judged(self.record(MemFree=960, Slab=80)), "")
+
+    def test_pages_of_the_shell_are_not_lost(self) -> None:
+        self.assertEqual(soak.judged(self.record(MemFree=992, VmRSS=88)), "")
 
     def test_a_lost_page_is_found(self) -> None:
         self.assertEqual(soak.judged(self.record(MemFree=996)), "1 pages more are in use")

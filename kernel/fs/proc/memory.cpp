@@ -18,7 +18,7 @@ u64 file_pages() {
       [](void* context, const Mount& mount) {
         if (!mount.file_system->in_memory()) return;
         const FileSystemStatistics s = mount.file_system->statistics();
-        *static_cast<u64*>(context) += s.blocks - s.blocks_free;
+        *static_cast<u64*>(context) += s.blocks - s.blocks_free + s.pages_beside;
       },
       &pages);
   return pages;

@@ -68,7 +68,9 @@ u64 RamFile::pages_now() {
 
 u64 RamFile::remove_pages_from(u64 index) {
   const u64 counted = pages_.remove_from(larger(index, uncounted_));
-  page_count_ -= counted + pages_.remove_from(index);
+  const u64 copies = pages_.remove_from(index);
+  ram().forget_copies(copies);
+  page_count_ -= counted + copies;
   return counted;
 }
 
@@ -91,6 +93,7 @@ Result<Frame*> RamFile::obtain(u64 index) {
     return put.error();
   }
   ++page_count_;
+  if (!counted) ram().count_copy();
   return &frame;
 }
 

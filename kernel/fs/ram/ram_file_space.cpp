@@ -41,7 +41,9 @@ u64 RamFile::clear_page(u64 index, u64 from, u64 to) {
   }
   (void)pages_.remove(index);
   --page_count_;
-  return index >= uncounted_ ? 1 : 0;
+  if (index >= uncounted_) return 1;
+  ram().forget_copies(1);
+  return 0;
 }
 
 Result<void> RamFile::punch(u64 from, u64 to) {

@@ -37,6 +37,7 @@ FileSystemStatistics RamFileSystem::statistics() {
   return {.magic = tmpfs_magic,
           .blocks = page_limit_,
           .blocks_free = used < page_limit_ ? page_limit_ - used : 0,
+          .pages_beside = copies_.load(Order::relaxed),
           .files = file_limit,
           .files_free = files < file_limit ? file_limit - files : 0};
 }

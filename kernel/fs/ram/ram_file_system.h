@@ -28,6 +28,9 @@ class RamFileSystem final : public FileSystem {
   Result<void> charge_page();
   void discharge(u64 pages) { pages_used_.fetch_sub(pages, Order::relaxed); }
   void count_file(bool more);
+  // Copies of the archive's pages, which have no limit: one more, or `pages` fewer.
+  void count_copy() { copies_.fetch_add(1, Order::relaxed); }
+  void forget_copies(u64 pages) { copies_.fetch_sub(pages, Order::relaxed); }
   // Programs can make nothing in it; the kernel adds files of its own. Before it is mounted.
   void hold_own_files_only() { own_files_only_ = true; }
   [[nodiscard]] bool own_files_only() const { return own_files_only_; }
@@ -38,6 +41,7 @@ class RamFileSystem final : public FileSystem {
   const char* type_;
   const u64 page_limit_;
   Atomic<u64> pages_used_{0};
+  Atomic<u64> copies_{0};
   Atomic<u64> files_{0};
   Atomic<u64> next_inode_{1};
   SpinLock names_{Rank::directory, "names"};
