@@ -32,7 +32,7 @@ class LeastLoaded final : public PlacementPolicy {
     const CoreId last = request.entity.last_core;
     if (!request.candidates.contains(last)) return least(request, system, false).core;
     const u32 load = system.cores[last.value].load();
-    if (load == 0) return last;
+    if (load == 0 || request.candidates == CoreSet::of(last)) return last;
     const Best best = least(request, system, false);
     return best.load == 0 || best.load + worth_moving <= load ? best.core : last;
   }
