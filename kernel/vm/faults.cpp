@@ -73,12 +73,18 @@ struct AddressSpace::Supply {
     return backing.get() == area.backing.get() && index == wanted_index;
   }
 
-  // Makes what the last look at the fault asked for. enomem; eio: beyond the end of the backing, or it cannot be read.
+  // Whatever a backing complains of, the program gets SIGBUS, unless there is no memory.
+  [[nodiscard]] static Errno of_backing(Errno error) {
+    return error == Errno::blocked || error == Errno::enomem ? error : Errno::eio;
+  }
+
+  // Makes what the last look at the fault asked for. enomem; eio: beyond the end of the backing, or it cannot be read or kept.
   Result<void> provide(Settled wanted, Waiter& waiter) {
     outdated = {};
     if (wanted == Settled::wants_write_notice) {
       if (only_missing) return Errno::eagain;  // the caller cannot wait
-      TRY(backing->prepare_write(index, waiter));
+      const Result<void> prepared = backing->prepare_write(index, waiter);
+      if (!prepared.ok()) return of_backing(prepared.error());
       told = true;
       return {};
     }
@@ -86,7 +92,7 @@ struct AddressSpace::Supply {
       release_cached();
       cuts = backing->cuts();
       Result<Frame*> found = only_missing ? backing->page(index) : backing->page_or_wait(index, waiter);
-      if (!found.ok()) return found.error() == Errno::efault ? Errno::eio : found.error();
+      if (!found.ok()) return of_backing(found.error());
       cached = found.value();
       if (neighbours_wanted > 1) {
         neighbours = neighbours_wanted;

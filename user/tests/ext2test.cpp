@@ -3,6 +3,7 @@
 // usage: ext2test [EFFORT]; on Linux DIRECTORY is that of a mounted ext2, or any other.
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -251,11 +252,32 @@ void many_at_once() {
   }
 }
 
+// There is no room for what a hole is to hold: SIGBUS. What can be kept can be written.
+void write_into_hole(int file) {
+  void* mapped = mmap(nullptr, 2 * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  CHECK(mapped != MAP_FAILED);
+  auto* shared = static_cast<volatile char*>(mapped);
+  const pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    shared[0] = 'w';
+    shared[4096] = 'w';
+    _exit(0);
+  }
+  int status = 0;
+  CHECK(waitpid(child, &status, 0) == child);
+  CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS);
+  CHECK(shared[0] == 'w' && shared[4096] == 0);
+  CHECK(munmap(mapped, 2 * 4096) == 0);
+}
+
 void full() {
   static char block[65536];
   struct statfs before = {}, after = {};
   CHECK(statfs(".", &before) == 0);
   if (before.f_bfree * static_cast<unsigned long>(before.f_bsize) > (64ul << 20)) return;  // that would take long
+  const int holes = open("holes", O_RDWR | O_CREAT | O_EXCL, 0600);
+  CHECK(holes >= 0 && write(holes, block, 4096) == 4096 && ftruncate(holes, 2 * 4096) == 0 && fsync(holes) == 0);
   const int file = open("filler", O_RDWR | O_CREAT | O_EXCL, 0600);
   CHECK(file >= 0);
   unsigned long size = 0;
@@ -267,6 +289,8 @@ void full() {
   CHECK(errno == ENOSPC);
   CHECK(size > 0);
   FAILS(mkdir("no room", 0755), ENOSPC);
+  write_into_hole(holes);
+  CHECK(close(holes) == 0 && unlink("holes") == 0);
   CHECK(close(file) == 0 && unlink("filler") == 0);
   CHECK(mkdir("room", 0755) == 0 && rmdir("room") == 0);
   CHECK(statfs(".", &after) == 0 && after.f_bfree + 2 >= before.f_bfree);

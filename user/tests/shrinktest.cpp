@@ -139,7 +139,7 @@ void storms(bool in_memory) {
   storm.shared = map(storm.file, MAP_SHARED);
   pthread_t threads[3];
   for (pthread_t& thread : threads) CHECK(pthread_create(&thread, nullptr, touch, &storm) == 0);
-  const int turns = getenv("DIRECTORY") == nullptr ? 150 : 20;  // a disk is waited for each time
+  const int turns = getenv("DIRECTORY") == nullptr ? 150 : 100;  // a disk is waited for each time
   for (int i = 0; i < turns * static_cast<int>(check_effort); ++i) {
     CHECK(ftruncate(storm.file, static_cast<off_t>(page * static_cast<unsigned>(i % 4))) == 0);
     const size_t gone = static_cast<size_t>(i % 4);

@@ -94,20 +94,22 @@ Result<FilePages::Store::Extent> FileNode::find(u64 index, u64 count, Waiter* wa
 }
 
 Result<PagePlace> FileNode::reserve(u64 index, u32 from, u32 to, Waiter* waiter) {
-  TRY(shorten(waiter));
+  const u32 size = block_size();
+  u32 wanted = 0;
+  for (u32 i = 0; i < parts(); ++i) {
+    if (i * size < to && (i + 1) * size > from) wanted |= 1u << i;
+  }
   return ext2().with_room(waiter, [&]() -> Result<PagePlace> {
-    LockGuard guard{ext2().lock()};
-    if (keep_ != nothing) return Errno::eagain;  // begun just now: asked for once more
-    const u32 size = block_size();
-    u32 wanted = 0;
-    for (u32 i = 0; i < parts(); ++i) {
-      if (i * size < to && (i + 1) * size > from) wanted |= 1u << i;
+    for (;;) {
+      TRY(shorten(waiter));
+      LockGuard guard{ext2().lock()};
+      if (keep_ != nothing) continue;  // begun just now
+      u32 blocks[most_parts] = {};
+      TRY(ext2().volume(waiter).make_blocks(number, index * parts(), wanted, {blocks, parts()}));
+      PagePlace place;
+      for (u32 i = 0; i < parts(); ++i) set_block(place, i, blocks[i]);
+      return place;
     }
-    u32 blocks[most_parts] = {};
-    TRY(ext2().volume(waiter).make_blocks(number, index * parts(), wanted, {blocks, parts()}));
-    PagePlace place;
-    for (u32 i = 0; i < parts(); ++i) set_block(place, i, blocks[i]);
-    return place;
   });
 }
 
