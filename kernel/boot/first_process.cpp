@@ -141,7 +141,7 @@ Result<void> start_first_process(const Options& boot_options) {
   process->session.store(process->id().value, Order::relaxed);
   process->resources = TRY(fs::first_resources(*process));
   process->set_space(TRY(vm::AddressSpace::create()));
-  Ref<Thread> thread = TRY(process->add_thread());
+  Ref<Thread> thread = TRY(process->add_thread(nullptr));
   thread->fp.reset();
   thread->frame.start_user({0}, {0});
   thread->current_step = execute_init;

@@ -1,6 +1,7 @@
 // See executable.h.
 #include "fs/executable.h"
 
+#include "fs/permission.h"
 #include "fs/resources.h"
 #include "lib/memory_functions.h"
 #include "task/thread.h"
@@ -18,7 +19,8 @@ Result<Ref<Inode>> open_executable(Thread& thread, int directory, std::string_vi
     file = TRY(find(start, path, (flags & at_symlink_nofollow) != 0 ? Follow::no : Follow::yes));
     if (file->type() == FileType::symlink) return Errno::eloop;
   }
-  if (file->type() != FileType::regular || (file->attributes().permissions & 0111) == 0) return Errno::eacces;
+  if (file->type() != FileType::regular) return Errno::eacces;
+  TRY(permission::check(*file, thread.credentials(), may_execute));
   if (file->file_system().forbids(mount_no_execute)) return Errno::eacces;
   if (!file->begin_executing()) return Errno::etxtbsy;  // somebody may write to it
   file->end_executing();

@@ -1,10 +1,13 @@
 // Generated files and their directories. See generated_file.h.
 #include "fs/generated_file.h"
 
+#include "core/core.h"
 #include "fs/positioned_file.h"
 #include "fs/transfer.h"
 #include "lib/memory_functions.h"
 #include "memory/heap.h"
+#include "task/authority.h"
+#include "task/executive.h"
 
 namespace corral::fs {
 
@@ -121,6 +124,7 @@ class GeneratedInode final : public Inode {
     a.type = type();
     a.permissions = node_.permissions;
     a.links = is_directory() ? 2 : 1;
+    if (subject_.process != 0) set_owner(a);
     a.accessed_ns = a.modified_ns = a.changed_ns = a.born_ns = wall_time_ns();
     return a;
   }
@@ -188,6 +192,9 @@ class GeneratedInode final : public Inode {
 
   Result<std::string_view> read_link(std::span<char> to) override {
     if (type() != FileType::symlink) return Errno::einval;
+    if (node_.guarded) {
+      if (Thread* reader = this_core().executive->current()) TRY(check_reader(*reader));
+    }
     TextBuffer text;
     TRY(node_.text(text, subject_));
     if (!text.complete()) return Errno::enomem;
@@ -198,11 +205,13 @@ class GeneratedInode final : public Inode {
 
   Result<Ref<Inode>> follow(Thread& thread) override {
     if (node_.follow == nullptr) return Ref<Inode>{};
+    if (node_.guarded) TRY(check_reader(thread));
     return node_.follow(thread, subject_);
   }
 
   Result<Ref<OpenFile>> open(const OpenRequest& request) override {
     TRY(still_there());
+    if (node_.guarded) TRY(check_reader(request.thread));
     if (is_directory()) {
       return Ref<OpenFile>{
           Ref<DirectoryFile>::adopt(TRY(memory::make<DirectoryFile>(Ref<Inode>::share(*this), request.flags)))};
@@ -217,6 +226,24 @@ class GeneratedInode final : public Inode {
   }
 
  private:
+  // A process's files belong to its user; to root when it is not to be looked into, but for what everybody may read.
+  void set_owner(Attributes& a) {
+    const Ref<Process> process = processes::find(ProcessId{subject_.process});
+    if (!process) return;
+    constexpr u32 open_to_all = 0555;
+    const bool shown = is_directory() && node_.permissions == open_to_all;
+    if (!shown && !process->manners.dumpable.load(Order::relaxed)) return;
+    const Ref<Credentials> owner = process->credentials();
+    a.user = owner->user.effective;
+    a.group = owner->group.effective;
+  }
+
+  Result<void> check_reader(const Thread& reader) {
+    const Ref<Process> process = processes::find(ProcessId{subject_.process});
+    if (!process) return Errno::enoent;
+    return authority::may_look_into(reader, *process, authority::As::files).ok() ? Result<void>{} : Errno::eacces;
+  }
+
   Result<void> still_there() {
     if (node_.directory == nullptr || node_.directory->exists == nullptr) return {};
     return node_.directory->exists(subject_);

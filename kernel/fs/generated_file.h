@@ -26,6 +26,8 @@ struct Node {
   Result<void> (*store)(std::string_view text, const Subject& subject) = nullptr;  // what is written, one write at a time
   Result<Ref<Inode>> (*follow)(Thread& thread, const Subject& subject) = nullptr;  // links that lead to a file itself
   const GeneratedDirectory* directory = nullptr;
+  // Tells of a process's memory or open files: for those who may look into it (task/authority.h).
+  bool guarded = false;
 };
 
 // Names that are not in a table: processes, descriptors, cores.

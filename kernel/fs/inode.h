@@ -85,6 +85,7 @@ class Listing {
 struct Creation {
   FileType type = FileType::regular;
   u32 permissions = 0;  // low 12 bits, umask applied
+  u32 user = 0, group = 0;  // see fs/permission.h, set_owner
   DeviceNumber special{};  // character and block devices
   std::string_view target = {};  // symbolic links
 };

@@ -60,6 +60,7 @@ void Resources::set_program(Ref<Inode> program) {
 Result<WalkStart> Resources::start_at(Thread& thread, int descriptor, std::string_view path) {
   WalkStart start;
   start.thread = &thread;
+  start.credentials = &thread.credentials();
   start.root = root();
   if (is_absolute(path)) {
     start.directory = start.root;

@@ -3,6 +3,7 @@
 
 #include "fs/mounts.h"
 #include "fs/path_cursor.h"
+#include "fs/permission.h"
 #include "lib/memory_functions.h"
 #include "memory/heap.h"
 
@@ -83,6 +84,7 @@ Result<void> Walk::go_to_start(const WalkStart& start, std::string_view path) {
 
 // One name, seen from `file`, which is a directory.
 Result<void> Walk::step(const WalkStart& start, std::string_view name) {
+  if (start.credentials != nullptr) TRY(permission::check(*file, *start.credentials, may_execute));
   if (name.size() > name_max) return Errno::enametoolong;
   directory = file;
   if (name == ".") {

@@ -1,10 +1,11 @@
 // From a path to a file: names, "." and "..", symbolic links, mounts.
 //
-// Context: the calling thread, no lock held; never waits. Errors as Linux's path_resolution(7): enoent, enotdir, eloop (more
+// Context: the calling thread, no lock held; never waits. Errors as Linux's path_resolution(7): enoent, enotdir, eacces, eloop (more
 // than 40 links), enametoolong (a name above 255 bytes, or a path above 4095), enomem; exdev and eloop where restrictions forbid the way.
 #pragma once
 
 #include "fs/inode.h"
+#include "task/credentials.h"
 
 namespace corral::fs {
 
@@ -19,6 +20,8 @@ struct WalkStart {
   Ref<Inode> root;
   Ref<Inode> directory;
   u32 restrictions = 0;
+  // Who must be allowed to search the directories on the way; null: the kernel, which may. Lives as long as the walk.
+  const Credentials* credentials = nullptr;
 };
 
 // A symbolic link in the last place. `no` still follows one that a slash follows, as lstat does; `never` is for calls that make

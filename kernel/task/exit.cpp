@@ -137,6 +137,7 @@ void set_machine_end(MachineEnd function) {
 
 void reap(Process& child) NO_THREAD_SAFETY_ANALYSIS {  // the table's lock is held: see exit.h
   child.state = ProcessState::reaped;
+  child.forget_count();
   if (child.parent != nullptr) {
     IntrusiveList<Process, &Process::sibling_link>::remove(child);
     child.parent = nullptr;

@@ -25,7 +25,9 @@ Result<Ref<Process>> Process::create(Process* creator) {
   Process* process = static_cast<Process*>(memory::allocate(sizeof(Process)));
   if (process == nullptr) return Errno::enomem;
   LockGuard guard{table.lock};
-  Result<i32> id = table.allocate_id();
+  // Who has been killed makes no more: so SIGKILL to a group reaches all of it (abi/linux/send_calls.cpp).
+  const bool refused = creator != nullptr && creator->ending();
+  Result<i32> id = refused ? Result<i32>{Errno::eagain} : table.allocate_id();
   if (!id) {
     memory::release(process);
     return id.error();
@@ -41,14 +43,22 @@ Result<Ref<Process>> Process::create(Process* creator) {
   return Ref<Process>::adopt(process);
 }
 
-Result<Ref<Thread>> Process::add_thread() {
+bool processes::may_add_thread(const Credentials& credentials, u64 limit) {
+  const UserAccount& account = credentials.account();
+  if (account.threads.load(Order::relaxed) < limit) return true;
+  return account.number() != 0 && (credentials.may(Capability::sys_resource) || credentials.may(Capability::sys_admin));
+}
+
+Result<Ref<Thread>> Process::add_thread(const Thread* creator) {
+  Credentials& credentials = creator == nullptr ? Credentials::of_root() : *creator->credentials_;
   ProcessTable& table = process_table();
-  Ref<Thread> thread = TRY(Thread::create(*this, ThreadId{0}));
+  Ref<Thread> thread = TRY(Thread::create(*this, ThreadId{0}, credentials));
   LockGuard table_guard{table.lock};
   LockGuard guard{lock_};
   if (ending_.load(Order::relaxed)) return Errno::eagain;
-  if (table.thread_count >= limits.processes) return Errno::eagain;
+  if (!processes::may_add_thread(credentials, limits.processes)) return Errno::eagain;
   thread->id_ = live_threads_ == 0 && threads_.empty() ? ThreadId{id_.value} : ThreadId{TRY(table.allocate_id())};
+  credentials.account().threads.fetch_add(1, Order::relaxed);
   table.add(*thread);
   threads_.push_back(*thread);
   ++live_threads_;
@@ -68,6 +78,9 @@ void Process::remove_thread(Thread& thread) {
     signals::drop_pending(thread.signals.pending, thread.signals.waiting, ~SignalSet{0});
     --live_threads_;
     if (live_threads_ == 1) alone_.wake_all();
+    if (live_threads_ == 0) last_credentials_ = thread.credentials_;
+    if (live_threads_ != 0 || state == ProcessState::reaped)
+      thread.credentials_->account().threads.fetch_sub(1, Order::relaxed);
   }
   thread.drop();
 }
@@ -77,10 +90,35 @@ u32 Process::thread_count() {
   return live_threads_;
 }
 
+void Process::forget_count() {
+  LockGuard guard{lock_};
+  if (last_credentials_) last_credentials_->account().threads.fetch_sub(1, Order::relaxed);
+}
+
+Ref<Credentials> Process::credentials() {
+  Ref<Credentials> found;
+  LockGuard guard{lock_};
+  for_each_thread_locked([&](Thread& thread) {
+    if (!found || thread.id().value == id_.value) found = thread.credentials_;
+  });
+  if (!found) found = last_credentials_;
+  if (!found) found = Ref<Credentials>::share(Credentials::of_root());  // it has no thread yet
+  return found;
+}
+
 Ref<Thread> Process::find_thread(ThreadId id) {
   Ref<Thread> found;
   for_each_thread([&](Thread& thread) {
     if (thread.id() == id) found = Ref<Thread>::share(thread);
+  });
+  return found;
+}
+
+Ref<Thread> Process::next_thread(ThreadId after) {
+  Ref<Thread> found;
+  for_each_thread([&](Thread& thread) {
+    if (thread.id().value > after.value && (!found || thread.id().value < found->id().value))
+      found = Ref<Thread>::share(thread);
   });
   return found;
 }

@@ -32,15 +32,21 @@ enum class ProcessState : u8 { alive, zombie, reaped };
 
 class Process final : public RefCounted<Process> {
  public:
-  // A process without threads, in the table, child of `parent` (null: the first one). enomem, eagain (no id left).
+  // A process without threads, in the table, child of `parent` (null: the first one). enomem, eagain (no id left, or the parent is
+  // ending).
   static Result<Ref<Process>> create(Process* parent);
   ~Process();
 
   [[nodiscard]] ProcessId id() const { return id_; }
   [[nodiscard]] SpinLock& lock() RETURN_CAPABILITY(lock_) { return lock_; }
 
-  // Adds a thread; the first has the process's id as its own. eagain: limit reached or the process is ending.
-  Result<Ref<Thread>> add_thread();
+  // Adds a thread with the credentials of `creator`, which is running (null: root's); the first has the process's id as its own.
+  // eagain: its user has as many threads as the process's limit allows, or the process is ending.
+  Result<Ref<Thread>> add_thread(const Thread* creator);
+  // Who it is for others: as its first thread, or another while that one is not there; the last one's after its end. Never null.
+  [[nodiscard]] Ref<Credentials> credentials() EXCLUDES(lock_);
+  // It is reaped: its user has one less. Until then a process without threads counts as one (RLIMIT_NPROC).
+  void forget_count() EXCLUDES(lock_);
   // Calls visit for each thread under lock_.
   template <class Visitor>
   void for_each_thread(Visitor&& visit) EXCLUDES(lock_) {
@@ -53,6 +59,8 @@ class Process final : public RefCounted<Process> {
   }
   [[nodiscard]] u32 thread_count() EXCLUDES(lock_);
   [[nodiscard]] Ref<Thread> find_thread(ThreadId id) EXCLUDES(lock_);
+  // The one with the next higher number; null at the end.
+  [[nodiscard]] Ref<Thread> next_thread(ThreadId after) EXCLUDES(lock_);
 
   // The address space in use. exec replaces it; holders of the Ref keep the old one alive.
   [[nodiscard]] Ref<vm::AddressSpace> space() EXCLUDES(lock_);
@@ -82,7 +90,7 @@ class Process final : public RefCounted<Process> {
 
   Ref<ProcessResources> resources;  // set before the first thread runs; its own locks inside
   SignalAction actions[signal_count + 1] GUARDED_BY(lock_) = {};
-  Atomic<SignalSet> pending{0};     // signals for the process as a whole: any reads, changed under lock_
+  Atomic<SignalSet> pending{0};  // signals for the process as a whole: any reads, changed under lock_
   PendingSignals waiting GUARDED_BY(lock_);
   // Default actions apply: always, but in the first process, until it causes a fault that it does not handle.
   Atomic<bool> has_defaults{true};
@@ -96,20 +104,20 @@ class Process final : public RefCounted<Process> {
   // The running thread is about to stop.
   void thread_stops(Thread& thread) EXCLUDES(lock_);
   [[nodiscard]] bool stopped() const { return stopped_.load(Order::acquire); }
-  Atomic<i32> group{0};             // process group
+  Atomic<i32> group{0};  // process group
   Atomic<i32> session{0};
   Atomic<bool> without_terminal{false};  // it has given up its session's controlling terminal
-  Atomic<i32> hung_up_group{0};          // of a session's leader: in front of its terminal when that was hung up
-  Atomic<bool> hang_up_marked{false};    // see process_group.h
-  Atomic<u32> barriers{0};               // membarrier's commands that it has registered for; exec forgets them
-  Atomic<bool> undoes_at_end{false};     // it has asked for something to be undone when it ends (ipc/sysv/semaphore_set.h)
-  Atomic<bool> executed{false};          // a program since it was made: its parent may no longer move it to a group
-  char name[16] = {};               // comm of the main program
+  Atomic<i32> hung_up_group{0};  // of a session's leader: in front of its terminal when that was hung up
+  Atomic<bool> hang_up_marked{false};  // see process_group.h
+  Atomic<u32> barriers{0};  // membarrier's commands that it has registered for; exec forgets them
+  Atomic<bool> undoes_at_end{false};  // it has asked for something to be undone when it ends (ipc/sysv/semaphore_set.h)
+  Atomic<bool> executed{false};  // a program since it was made: its parent may no longer move it to a group
+  char name[16] = {};  // comm of the main program
   // For /proc/[pid]/cmdline and environ, whose strings follow one another; set by exec.
   VirtualAddress arguments_start{}, arguments_end{}, environment_end{};
   VirtualAddress auxiliary_start{}, auxiliary_end{};  // for /proc/[pid]/auxv; set by exec
   Atomic<i32> memory_score{0};  // /proc/[pid]/oom_score_adj: kept and told, nobody is ended for want of memory
-  char executable[256] = {};        // path, for /proc/[pid]/exe
+  char executable[256] = {};  // path, for /proc/[pid]/exe
   Atomic<bool> borrows_space{false};  // a vfork child that has neither executed a program nor ended: its parent waits
 
   // Who listens is told from now on. False: it has ended already.
@@ -147,18 +155,19 @@ class Process final : public RefCounted<Process> {
   SpinLock lock_{Rank::process, "process"};
   IntrusiveList<Thread, &Thread::process_link_> threads_ GUARDED_BY(lock_);
   Ref<vm::AddressSpace> space_ GUARDED_BY(lock_);
+  Ref<Credentials> last_credentials_ GUARDED_BY(lock_);  // of the thread that left last; null while there are threads
   IntrusiveList<ProcessListener, &ProcessListener::listener_link> listeners_ GUARDED_BY(lock_);
   bool ended_ GUARDED_BY(lock_) = false;  // and the listeners have been told
   Atomic<bool> ending_{false};
   Atomic<bool> stopped_{false};
   bool stop_taken_ GUARDED_BY(lock_) = false;  // a stop signal was taken and is still valid
-  bool stop_told_ GUARDED_BY(lock_) = false;   // the parent knows that all threads have stopped
-  u32 stops_ GUARDED_BY(lock_) = 0;            // how often the process was stopped
+  bool stop_told_ GUARDED_BY(lock_) = false;  // the parent knows that all threads have stopped
+  u32 stops_ GUARDED_BY(lock_) = 0;  // how often the process was stopped
   u32 stopped_threads_ GUARDED_BY(lock_) = 0;  // that have stopped since
-  i32 stopped_by_ GUARDED_BY(lock_) = 0;       // signal
+  i32 stopped_by_ GUARDED_BY(lock_) = 0;  // signal
   void tell_stopped() EXCLUDES(lock_);
   [[nodiscard]] bool all_stopped() const REQUIRES(lock_);
-  u32 live_threads_ GUARDED_BY(lock_) = 0;     // in threads_
+  u32 live_threads_ GUARDED_BY(lock_) = 0;  // in threads_
   u32 running_threads_ GUARDED_BY(lock_) =
       0;  // of those, the ones that have not ended; the one that makes it 0 ends the process
   WaitQueue alone_{lock_};  // exec waits here until the other threads have ended
@@ -169,11 +178,11 @@ class Process final : public RefCounted<Process> {
   TreeLink table_link;
   IntrusiveList<Process, &Process::sibling_link> children;
   ProcessState state = ProcessState::alive;
-  i32 exit_status = 0;             // wait4's form
-  i32 exit_signal = sigchld;       // 0: none
-  i32 stop_signal = 0;             // not 0: stopped, and wait4(WUNTRACED) has not told yet
-  bool continued = false;          // wait4(WCONTINUED) has not told yet
-  WaitQueue child_changed;         // threads of this process in wait4, and the parent of a vfork child
+  i32 exit_status = 0;  // wait4's form
+  i32 exit_signal = sigchld;  // 0: none
+  i32 stop_signal = 0;  // not 0: stopped, and wait4(WUNTRACED) has not told yet
+  bool continued = false;  // wait4(WCONTINUED) has not told yet
+  WaitQueue child_changed;  // threads of this process in wait4, and the parent of a vfork child
 };
 
 namespace signals {
@@ -209,6 +218,8 @@ void for_each(Visitor&& visit) {
   }
 }
 [[nodiscard]] u32 count();
+// A user with these credentials has fewer threads than `limit`, or may have more than that. It binds root's own processes, too.
+[[nodiscard]] bool may_add_thread(const Credentials& credentials, u64 limit);
 [[nodiscard]] u32 thread_count();
 [[nodiscard]] u64 created_total();  // forks since boot, for /proc/stat
 }  // namespace processes

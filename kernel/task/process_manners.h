@@ -11,22 +11,14 @@ struct ProcessManners {
   Atomic<bool> parent_gone{false};     // it is still to be told so
   Atomic<bool> adopts_orphans{false};  // it gets the children of its descendants that end
   Atomic<bool> dumpable{true};
-  Atomic<bool> keeps_capabilities{false};
-  Atomic<bool> no_new_privileges{false};
   Atomic<bool> no_huge_pages{false};
   Atomic<u32> personality{0};
 
   // Of a child; what is about its kin is not inherited.
   void inherit(const ProcessManners& from) {
     dumpable.store(from.dumpable.load(Order::relaxed), Order::relaxed);
-    keeps_capabilities.store(from.keeps_capabilities.load(Order::relaxed), Order::relaxed);
-    no_new_privileges.store(from.no_new_privileges.load(Order::relaxed), Order::relaxed);
     no_huge_pages.store(from.no_huge_pages.load(Order::relaxed), Order::relaxed);
     personality.store(from.personality.load(Order::relaxed), Order::relaxed);
-  }
-  void program_executed() {
-    dumpable.store(true, Order::relaxed);
-    keeps_capabilities.store(false, Order::relaxed);
   }
 };
 

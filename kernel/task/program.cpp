@@ -100,7 +100,10 @@ class StackBuilder {
   StackBuilder(const StackBuilder&) = delete;
   StackBuilder& operator=(const StackBuilder&) = delete;
 
-  Result<void> build(const PlacedImage& program, u64 interpreter_at, VirtualAddress vdso_at, std::string_view path) {
+  Result<void> build(const PlacedImage& program, u64 interpreter_at, VirtualAddress vdso_at,
+                     const ProgramCircumstances& circumstances) {
+    const std::string_view path = circumstances.path;
+    const Credentials& credentials = circumstances.credentials;
     constexpr std::string_view platform = "x86_64";
     constexpr u64 auxiliary_pairs = 20;
     const u64 strings = arguments_.size() + path.size() + 1 + platform.size() + 1;
@@ -143,14 +146,14 @@ class StackBuilder {
     put_pair(at_base, interpreter_at);
     put_pair(at_flags, 0);
     put_pair(at_entry, image.entry + program.base);
-    put_pair(at_uid, 0);
-    put_pair(at_euid, 0);
-    put_pair(at_gid, 0);
-    put_pair(at_egid, 0);
+    put_pair(at_uid, credentials.user.real);
+    put_pair(at_euid, credentials.user.effective);
+    put_pair(at_gid, credentials.group.real);
+    put_pair(at_egid, credentials.group.effective);
     put_pair(at_platform, bottom_ + platform_at);
     put_pair(at_hwcap, arch::features().first_leaf_edx);
     put_pair(at_clktck, 100);
-    put_pair(at_secure, 0);
+    put_pair(at_secure, circumstances.secure ? 1 : 0);
     put_pair(at_random, bottom_ + random_at);
     put_pair(at_execfn, bottom_ + path_at);
     put_pair(at_minsigstksz, arch::FpState::image_size() + sizeof(arch::SignalFrame) + arch::red_zone + 128);
@@ -226,7 +229,7 @@ Result<elf::Image> read_interpreter(ByteSource& source) {
 }
 
 Result<LoadedProgram> load_program(vm::Caller& caller, const ProgramFile& file, const ProgramFile* interpreter,
-                                   const ArgumentBlock& arguments, std::string_view path) {
+                                   const ArgumentBlock& arguments, const ProgramCircumstances& circumstances) {
   LoadedProgram loaded;
   loaded.space = TRY(vm::AddressSpace::create());
   vm::AddressSpace& space = *loaded.space;
@@ -255,7 +258,7 @@ Result<LoadedProgram> load_program(vm::Caller& caller, const ProgramFile& file, 
 
   const VirtualAddress vdso_at = TRY(vdso::map_into(space, caller));
   StackBuilder builder{arguments};
-  TRY(builder.build(program, interpreter_at, vdso_at, path));
+  TRY(builder.build(program, interpreter_at, vdso_at, circumstances));
   TRY(builder.copy_to(space, caller));
   loaded.stack_pointer = builder.bottom();
   loaded.arguments_start = builder.arguments_start();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "task/argument_block.h"
+#include "task/credentials.h"
 #include "task/elf.h"
 #include "task/program_source.h"
 #include "vm/address_space.h"
@@ -35,9 +36,16 @@ struct ProgramFile {
   const elf::Image& image;
 };
 
-// A new address space with the program, and its interpreter if it has one (else null). `path`: for AT_EXECFN. Never
+// What the auxiliary vector tells of how a program came to run.
+struct ProgramCircumstances {
+  std::string_view path;           // AT_EXECFN
+  const Credentials& credentials;  // that it runs with
+  bool secure;                     // AT_SECURE
+};
+
+// A new address space with the program, and its interpreter if it has one (else null). Never
 // waits: nobody else knows the new space. enomem, enoexec.
 Result<LoadedProgram> load_program(vm::Caller& caller, const ProgramFile& file, const ProgramFile* interpreter,
-                                   const ArgumentBlock& arguments, std::string_view path);
+                                   const ArgumentBlock& arguments, const ProgramCircumstances& circumstances);
 
 }  // namespace corral

@@ -6,6 +6,7 @@
 #include "lib/container.h"
 #include "lib/multiply_divide.h"
 #include "memory/heap.h"
+#include "task/credential_rules.h"
 #include "task/executive.h"
 #include "task/process.h"
 #include "task/reservations.h"
@@ -24,7 +25,8 @@ char letter_of(const Thread& thread) {
   return '?';
 }
 
-Thread::Thread(Process& process, ThreadId id) : id_{id}, process_{&process}, timeout_{on_timeout} {
+Thread::Thread(Process& process, ThreadId id, Credentials& credentials)
+    : id_{id}, process_{&process}, credentials_{Ref<Credentials>::share(credentials)}, timeout_{on_timeout} {
   set_home(this_core().id());
   process.retain();
   wanted_cores_.assign(CoreSet::all(), Order::relaxed);
@@ -34,8 +36,8 @@ Thread::~Thread() {
   process_->drop();
 }
 
-Result<Ref<Thread>> Thread::create(Process& process, ThreadId id) {
-  Ref<Thread> thread = Ref<Thread>::adopt(new (std::nothrow) Thread(process, id));
+Result<Ref<Thread>> Thread::create(Process& process, ThreadId id, Credentials& credentials) {
+  Ref<Thread> thread = Ref<Thread>::adopt(new (std::nothrow) Thread(process, id, credentials));
   if (!thread) return Errno::enomem;
   TRY(thread->fp.allocate());
   thread->start_ns.store(clock::now().ns, Order::relaxed);
@@ -80,6 +82,23 @@ i64 Thread::user_ns() const {
 i64 Thread::system_ns() const {
   const i64 counted = run_time().counted;
   return counted - user_share(counted);
+}
+
+Ref<Credentials> Thread::credentials_for_others() const {
+  LockGuard guard{process_->lock()};
+  return credentials_;
+}
+
+void Thread::set_credentials(Ref<Credentials> fresh) {
+  // What follows from other users than before: a file of /proc, and a signal at the parent's end, belong to nobody else.
+  if (credential_rules::gained(*credentials_, *fresh)) {
+    process_->manners.dumpable.store(false, Order::relaxed);
+    process_->manners.death_signal.store(0, Order::relaxed);
+  }
+  fresh->account().threads.fetch_add(1, Order::relaxed);
+  credentials_->account().threads.fetch_sub(1, Order::relaxed);
+  LockGuard guard{process_->lock()};
+  std::swap(credentials_, fresh);  // the old ones are let go of after the lock
 }
 
 void Thread::request(Request what) {

@@ -20,6 +20,7 @@
 #include "sched/engine/scheduler.h"
 #include "sched/scheduling_entity.h"
 #include "sync/waiter.h"
+#include "task/credentials.h"
 #include "task/futex_operation.h"
 #include "task/pi_operation.h"
 #include "task/reservations.h"
@@ -47,7 +48,7 @@ using Step = Errno (*)(Thread& thread);
 
 class Thread final : public RefCounted<Thread>, public Waiter {
  public:
-  static Result<Ref<Thread>> create(Process& process, ThreadId id);
+  static Result<Ref<Thread>> create(Process& process, ThreadId id, Credentials& credentials);
   ~Thread();
 
   [[nodiscard]] ThreadId id() const { return id_; }
@@ -121,6 +122,13 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   Atomic<u64> involuntary_switches{0};
   Atomic<u64> migrations{0};
   Atomic<i64> start_ns{0};
+  // ---- who it is; see task/credentials.h
+  [[nodiscard]] const Credentials& credentials() const { return *credentials_; }  // thread
+  [[nodiscard]] bool may(Capability capability) const { return credentials_->may(capability); }  // thread
+  [[nodiscard]] Ref<Credentials> credentials_for_others() const;  // any; takes the process's lock
+  void set_credentials(Ref<Credentials> fresh);  // thread; counts it where it belongs now
+  Atomic<bool> no_new_privileges{false};  // thread writes, any reads: programs that it executes give it no new rights
+
   i64 timer_slack_ns = 50'000;  // thread: kept to be told (prctl)
   u16 node_policy = 0;  // thread: kept to be told (set_mempolicy)
   Atomic<u32> io_priority{0};  // any: kept to be told (ioprio_set)
@@ -183,7 +191,7 @@ class Thread final : public RefCounted<Thread>, public Waiter {
  private:
   friend class Process;
   friend class ProcessTable;
-  Thread(Process& process, ThreadId id);
+  Thread(Process& process, ThreadId id, Credentials& credentials);
   static void on_timeout(TimerEvent& event);
   // Run time that its core has counted, and how long it has run since; user time is that share of the first, and the second.
   struct RunTime {
@@ -195,6 +203,7 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   ThreadId id_;
   Process* process_;  // kept alive by the thread's own reference
   ListLink process_link_;  // guarded by the process's lock
+  Ref<Credentials> credentials_;  // never null; changed by the thread with the process's lock held
   TreeLink table_link_;  // guarded by processes::lock()
 
   // ---- home ----

@@ -1,7 +1,8 @@
-// chmod, chown, utime and their relatives; umask. What is asked for is stored; everyone
-// is root, so nothing is refused. Source: the Linux man-pages of these calls.
+// chmod, chown, utime and their relatives; umask. Who may change what: fs/permission.h. Source: the Linux man-pages of these
+// calls.
 #include "abi/linux/file_handlers.h"
 #include "fs/inode.h"
+#include "fs/permission.h"
 #include "fs/watch/notices.h"
 
 namespace corral::abi {
@@ -12,24 +13,11 @@ using fs::AttributeChange;
 using fs::Follow;
 using fs::Inode;
 
-// A file that gets another owner no longer runs as its owner, or as its group if that may execute it.
-AttributeChange with_consequences(Inode& file, AttributeChange wanted) {
-  constexpr u32 set_user = 04000, set_group = 02000, group_executes = 010;
-  if ((!wanted.set_user && !wanted.set_group) || file.type() != fs::FileType::regular) return wanted;
-  const u32 now = file.attributes().permissions;
-  u32 drop = now & set_user;
-  if ((now & group_executes) != 0) drop |= now & set_group;
-  if (drop == 0) return wanted;
-  wanted.set_permissions = true;
-  wanted.permissions = now & ~drop;
-  return wanted;
-}
-
 // The change of one file, told to those who watch it. `wanted` may be an error, which is told once the file has been found.
-Result<i64> apply(Inode& file, const Result<AttributeChange>& wanted) {
+Result<i64> apply(Call& call, Inode& file, const Result<AttributeChange>& wanted) {
   if (!wanted.ok()) return wanted.error();
   TRY(may_change(file));
-  TRY(file.change(with_consequences(file, wanted.value())));
+  TRY(file.change(TRY(fs::permission::check_change(file, call.thread.credentials(), wanted.value()))));
   fs::notices::tell(file, fs::notices::attributes_changed);
   return 0;
 }
@@ -40,13 +28,13 @@ Result<i64> change(Call& call, int directory, VirtualAddress path_at, Follow fol
   Ref<Inode> file = TRY(named.existing(call, directory, path_at, follow, flags));
   const bool link = file->type() == fs::FileType::symlink;
   if (link && wanted.ok() && wanted.value().set_permissions) return Errno::eopnotsupp;  // it has none
-  return apply(*file, wanted);
+  return apply(call, *file, wanted);
 }
 
 Result<i64> change_open(Call& call, const Result<AttributeChange>& wanted) {
   Ref<fs::OpenFile> file = TRY(file_at(call, 0));
   if ((file->flags() & fs::o_path) != 0) return Errno::ebadf;
-  return apply(file->inode(), wanted);
+  return apply(call, file->inode(), wanted);
 }
 
 // ---- permissions -----------------------------------------------------------------------------------------------------------
@@ -112,7 +100,7 @@ constexpr i64 utime_now = 0x3fff'ffff, utime_omit = 0x3fff'fffe;
 
 AttributeChange now() {
   const i64 ns = fs::wall_time_ns();
-  return {.set_accessed = true, .set_modified = true, .accessed_ns = ns, .modified_ns = ns};
+  return {.set_accessed = true, .set_modified = true, .to_present = true, .accessed_ns = ns, .modified_ns = ns};
 }
 
 // einval: nanoseconds out of range.
@@ -126,6 +114,7 @@ Result<AttributeChange> from_specs(const TimeSpec (&specs)[2]) {
     (i == 0 ? wanted.set_accessed : wanted.set_modified) = true;
     (i == 0 ? wanted.accessed_ns : wanted.modified_ns) = time;
   }
+  wanted.to_present = specs[0].nanoseconds == utime_now && specs[1].nanoseconds == utime_now;
   return wanted;
 }
 
@@ -178,6 +167,7 @@ Result<i64> sys_utime(Call& call) {
   AttributeChange wanted = now();
   if (call.argument[1] != 0) {
     const Times times = TRY(call.read<Times>(call.address(1)));
+    wanted.to_present = false;
     wanted.accessed_ns = times.accessed * 1'000'000'000;
     wanted.modified_ns = times.modified * 1'000'000'000;
   }

@@ -43,7 +43,12 @@ Result<void> take_credentials(Call& call, VirtualAddress from, u64 size, fs::Sen
   if (size != sizeof(Credentials)) return Errno::einval;
   const auto given = TRY(call.read<Credentials>(from));
   if (given.process != call.process.id().value && !processes::find({given.process})) return Errno::esrch;
-  if (given.user == ~0u || given.group == ~0u) return Errno::einval;
+  if (given.user == no_id || given.group == no_id) return Errno::einval;
+  const corral::Credentials& own = call.thread.credentials();
+  const bool known_process = given.process == call.process.id().value || own.may(Capability::sys_admin);
+  const bool known_user = own.user.any_is(given.user) || own.may(Capability::setuid);
+  const bool known_group = own.group.any_is(given.group) || own.may(Capability::setgid);
+  if (!known_process || !known_user || !known_group) return Errno::eperm;
   sending.identity = {given.process, given.user, given.group};
   sending.identified = true;
   return {};

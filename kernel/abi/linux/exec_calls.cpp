@@ -7,6 +7,7 @@
 #include "fs/resources.h"
 #include "lib/memory_functions.h"
 #include "memory/heap.h"
+#include "task/credential_rules.h"
 #include "task/executive.h"
 #include "task/exit.h"
 #include "task/program.h"
@@ -79,12 +80,39 @@ void set_name(char (&name)[16], std::string_view text) {
   memcpy(name, text.data(), length);
 }
 
+// Whom a program that is executed runs as.
+struct NextCredentials {
+  Ref<Credentials> credentials;
+  bool secure = false;  // AT_SECURE
+};
+
+Result<NextCredentials> next_credentials(const Thread& thread, fs::Inode& file) {
+  const Credentials& old = thread.credentials();
+  fs::Attributes attributes = file.attributes();
+  constexpr u32 set_id_bits = 06000;
+  if (file.file_system().forbids(fs::mount_no_set_id)) attributes.permissions &= ~set_id_bits;
+  NextCredentials next{TRY(old.copy())};
+  next.secure =
+      credential_rules::program_executed(old, *next.credentials, {attributes.permissions, attributes.user, attributes.group},
+                                         thread.no_new_privileges.load(Order::relaxed));
+  return next;
+}
+
+void change_credentials(Thread& thread, NextCredentials& next) {
+  const Credentials& now = *next.credentials;
+  ProcessManners& manners = thread.process().manners;
+  const bool own = now.user.real == now.user.effective && now.group.real == now.group.effective;
+  if (next.secure) manners.death_signal.store(0, Order::relaxed);
+  thread.set_credentials(std::move(next.credentials));
+  manners.dumpable.store(own, Order::relaxed);
+}
+
 // From here on there is no way back.
-void commit(Thread& thread, LoadedProgram& program, std::string_view name, fs::Inode& file) {
+void commit(Thread& thread, LoadedProgram& program, NextCredentials& next, std::string_view name, fs::Inode& file) {
   Process& process = thread.process();
   process.adopt_leader_id(thread);
   process.executed.store(true, Order::relaxed);
-  process.manners.program_executed();
+  change_credentials(thread, next);
   process.timers.release(false);
   process.note_peak();
   process.resources->before_exec();
@@ -134,16 +162,16 @@ Result<Ref<fs::Inode>> open_interpreter(Thread& thread, ByteSource& source, cons
 
 // The images of both are large: each has a frame of its own.
 [[gnu::noinline]] Result<LoadedProgram> load(Thread& thread, const ProgramFile& file, const ArgumentBlock& arguments,
-                                             std::string_view path) {
+                                             const ProgramCircumstances& circumstances) {
   if (file.image.interpreter_size == 0) {
     TRY(thread.process().become_alone(thread));
-    return load_program(thread.caller, file, nullptr, arguments, path);
+    return load_program(thread.caller, file, nullptr, arguments, circumstances);
   }
   fs::ExecutableSource source{TRY(open_interpreter(thread, file.source, file.image))};
   const elf::Image image = TRY(read_interpreter(source));
   const ProgramFile interpreter{source, image};
   TRY(thread.process().become_alone(thread));
-  return load_program(thread.caller, file, &interpreter, arguments, path);
+  return load_program(thread.caller, file, &interpreter, arguments, circumstances);
 }
 
 // As long as `file` is a script: makes it the program that the script names, and the script an argument of that.
@@ -202,15 +230,16 @@ Result<void> execute_program(Thread& thread, i32 directory, std::string_view pat
   TRY(follow_scripts(thread, file, path, arguments));
   fs::ExecutableSource source{file};
   const elf::Image image = TRY(read_image(source));
+  NextCredentials next = TRY(next_credentials(thread, *file));
   if (!file->begin_executing()) return Errno::etxtbsy;
-  Result<LoadedProgram> loaded = load(thread, {source, image}, arguments, path);
+  Result<LoadedProgram> loaded = load(thread, {source, image}, arguments, {path, *next.credentials, next.secure});
   if (!loaded.ok()) {
     file->end_executing();
     return loaded.error();
   }
   LoadedProgram program = loaded.take();
   fs::Resources::of(thread.process()).set_program(file);
-  commit(thread, program, base_name(path), *file);
+  commit(thread, program, next, base_name(path), *file);
   return {};
 }
 

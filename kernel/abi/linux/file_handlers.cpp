@@ -36,6 +36,7 @@ Result<void> NamedFile::look(Call& call, int directory, VirtualAddress path_at, 
   const bool in_root = (restrictions & fs::resolve_in_root) != 0;  // an absolute path begins there, too
   start = TRY(resources_of(call).start_at(call.thread, directory, in_root ? std::string_view{"."} : path.text()));
   start.restrictions = restrictions;
+  if (credentials != nullptr) start.credentials = credentials;
   if (in_root) start.root = start.directory;
   TRY(walk.run(start, path.text(), follow));
   return fs::StepMemory::keep(call.thread, walk);

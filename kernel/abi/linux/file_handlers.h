@@ -68,6 +68,7 @@ struct NamedFile {
   // exist (walk.file is null): see existing().
   Result<void> look(Call& call, int directory, VirtualAddress path_at, fs::Follow follow, u32 flags = 0);
   u32 restrictions = 0;  // of fs/walk.h, set before look()
+  const Credentials* credentials = nullptr;  // who searches, if not as the thread; set before look()
   // As look, and enoent when there is no such file.
   Result<Ref<fs::Inode>> existing(Call& call, int directory, VirtualAddress path_at, fs::Follow follow, u32 flags = 0);
 };

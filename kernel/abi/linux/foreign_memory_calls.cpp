@@ -4,6 +4,7 @@
 // the step (word 0), so nothing is copied twice. A write that fails part of the way answers what was copied.
 #include "abi/linux/file_handlers.h"
 #include "memory/heap.h"
+#include "task/authority.h"
 #include "task/process_table.h"
 
 namespace corral::abi {
@@ -79,6 +80,7 @@ Result<i64> move(Call& call, bool writes) {
   const Ref<Thread> target = processes::find_thread({call.number(0)});
   const Ref<vm::AddressSpace> space = target ? target->process().space() : Ref<vm::AddressSpace>{};
   if (!space) return done != 0 ? Result<i64>{static_cast<i64>(done)} : Errno::esrch;
+  TRY(authority::may_look_into(call.thread, target->process(), authority::As::real));
   for (u64 in_run = 0;;) {
     const Piece here = own.at(done);
     const Piece there = foreign.at(done);

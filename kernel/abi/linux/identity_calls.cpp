@@ -1,4 +1,4 @@
-// Who a process is: numbers, users (there is one, root), groups and sessions. Source: Linux credentials(7), setpgid(2).
+// Who a process is: numbers, process groups and sessions. Users: user_calls.cpp. Source: Linux credentials(7), setpgid(2).
 #include "abi/linux/call.h"
 #include "task/process_group.h"
 #include "task/process_table.h"
@@ -17,39 +17,6 @@ Result<i64> sys_gettid(Call& call) {
 Result<i64> sys_getppid(Call& call) {
   LockGuard guard{processes::lock()};
   return call.process.parent == nullptr ? 0 : call.process.parent->id().value;
-}
-
-// One user: root. Becoming somebody else is not offered, and nobody is told that it happened.
-Result<i64> sys_get_root(Call&) {
-  return 0;
-}
-Result<i64> sys_set_user(Call& call) {
-  const i32 wanted = call.number(0);
-  return wanted == 0 || wanted == -1 ? Result<i64>{0} : Result<i64>{Errno::einval};
-}
-Result<i64> sys_set_users(Call& call) {
-  for (unsigned i = 0; i < 3; ++i) {
-    const i32 wanted = call.number(i);
-    if (wanted != 0 && wanted != -1) return Errno::einval;
-  }
-  return 0;
-}
-Result<i64> sys_set_user_pair(Call& call) {
-  for (unsigned i = 0; i < 2; ++i) {
-    const i32 wanted = call.number(i);
-    if (wanted != 0 && wanted != -1) return Errno::einval;
-  }
-  return 0;
-}
-Result<i64> sys_get_users(Call& call) {
-  for (unsigned i = 0; i < 3; ++i) TRY(call.write(call.address(i), u32{0}));
-  return 0;
-}
-Result<i64> sys_getgroups(Call& call) {
-  return call.number(0) < 0 ? Result<i64>{Errno::einval} : Result<i64>{0};
-}
-Result<i64> sys_setgroups(Call& call) {
-  return call.argument[0] == 0 ? Result<i64>{0} : Result<i64>{Errno::einval};
 }
 
 Result<i64> sys_getpgid(Call& call) {
@@ -102,14 +69,8 @@ Result<i64> sys_setsid(Call& call) {
 }
 
 constexpr Entry entries[] = {
-    {39, "getpid", sys_getpid},           {102, "getuid", sys_get_root},     {104, "getgid", sys_get_root},
-    {105, "setuid", sys_set_user},        {106, "setgid", sys_set_user},     {107, "geteuid", sys_get_root},
-    {108, "getegid", sys_get_root},       {109, "setpgid", sys_setpgid},     {110, "getppid", sys_getppid},
-    {111, "getpgrp", sys_getpgrp},        {112, "setsid", sys_setsid},       {113, "setreuid", sys_set_user_pair},
-    {114, "setregid", sys_set_user_pair}, {115, "getgroups", sys_getgroups}, {116, "setgroups", sys_setgroups},
-    {117, "setresuid", sys_set_users},    {118, "getresuid", sys_get_users}, {119, "setresgid", sys_set_users},
-    {120, "getresgid", sys_get_users},    {121, "getpgid", sys_getpgid},     {124, "getsid", sys_getsid},
-    {186, "gettid", sys_gettid},
+    {39, "getpid", sys_getpid},  {109, "setpgid", sys_setpgid}, {110, "getppid", sys_getppid}, {111, "getpgrp", sys_getpgrp},
+    {112, "setsid", sys_setsid}, {121, "getpgid", sys_getpgid}, {124, "getsid", sys_getsid},   {186, "gettid", sys_gettid},
 };
 
 }  // namespace

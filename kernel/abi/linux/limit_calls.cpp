@@ -1,6 +1,7 @@
 // getrlimit, setrlimit, prlimit64. Source: Linux getrlimit(2). What each limit does: docs/caveats.md.
 #include "abi/linux/call.h"
 #include "fs/file_table.h"
+#include "task/authority.h"
 
 namespace corral::abi {
 
@@ -25,7 +26,7 @@ void make_effective(Process& process, u32 resource) {
 }
 
 // Where the old limits go is made ready before anything is changed.
-Result<Limit> exchange(Process& process, u32 resource, const Limit* wanted) {
+Result<Limit> exchange(const Call& call, Process& process, u32 resource, const Limit* wanted) {
   if (resource >= ResourceLimits::count) return Errno::einval;
   u64& soft = process.limits.soft(resource);
   u64& hard = process.limits.hard[resource];
@@ -33,6 +34,7 @@ Result<Limit> exchange(Process& process, u32 resource, const Limit* wanted) {
   if (wanted == nullptr) return old;
   if (wanted->soft > wanted->hard) return Errno::einval;
   if (resource == ResourceLimits::file_limit && wanted->hard > fs::FileTable::max_descriptors) return Errno::eperm;
+  if (wanted->hard > hard && !call.thread.may(Capability::sys_resource)) return Errno::eperm;
   hard = wanted->hard;
   soft = wanted->soft;
   make_effective(process, resource);
@@ -47,23 +49,24 @@ Result<i64> sys_prlimit64(Call& call) {
   if (call.number(0) != 0) {
     process = processes::find({call.number(0)});
     if (!process) return Errno::esrch;
+    TRY(authority::may_limit(call.thread, *process));
   }
   const bool asks = call.argument[3] != 0;
   if (asks) TRY(vm::prepare(call.space, call.thread.caller, call.address(3), sizeof(Limit), vm::Access::write));
-  const Limit old = TRY(exchange(*process, static_cast<u32>(call.argument[1]), changes ? &wanted : nullptr));
+  const Limit old = TRY(exchange(call, *process, static_cast<u32>(call.argument[1]), changes ? &wanted : nullptr));
   if (asks) TRY(call.write(call.address(3), old));
   return 0;
 }
 
 Result<i64> sys_getrlimit(Call& call) {
-  const Limit old = TRY(exchange(call.process, static_cast<u32>(call.argument[0]), nullptr));
+  const Limit old = TRY(exchange(call, call.process, static_cast<u32>(call.argument[0]), nullptr));
   TRY(call.write(call.address(1), old));
   return 0;
 }
 
 Result<i64> sys_setrlimit(Call& call) {
   const Limit wanted = TRY(call.read<Limit>(call.address(1)));
-  (void)TRY(exchange(call.process, static_cast<u32>(call.argument[0]), &wanted));
+  (void)TRY(exchange(call, call.process, static_cast<u32>(call.argument[0]), &wanted));
   return 0;
 }
 

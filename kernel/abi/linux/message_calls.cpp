@@ -62,7 +62,7 @@ Result<i64> send(Call& call, OpenFile& file, UnixSocket& socket, Transfer& trans
   sending.nonblocking = file.nonblocking() || (flags & flag_do_not_wait) != 0;
   sending.quiet = (flags & flag_no_signal) != 0;
   sending.deadline = deadline_of(call, socket.send_timeout_ns);
-  if (!sending.identified) sending.identity = fs::identity_of(call.thread);
+  if (!sending.identified) sending.identity = fs::sender_identity_of(call.thread);
   const Result<u64> sent = socket.send(call.thread, transfer, sending);
   if (!sent.ok()) return interrupted(sent.error(), sending.deadline);
   return static_cast<i64>(sent.value());

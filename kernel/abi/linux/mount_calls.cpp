@@ -6,6 +6,7 @@
 #include "fs/inode.h"
 #include "fs/mounts.h"
 #include "fs/nine/file_system.h"
+#include "fs/permission.h"
 #include "fs/ram/ram_file_system.h"
 #include "fs/step_memory.h"
 #include "memory/heap.h"
@@ -42,6 +43,7 @@ Result<Ref<Inode>> directory_named(Call& call) {
   NamedFile named;
   Ref<Inode> directory = TRY(named.existing(call, fs::at_fdcwd, call.address(0), Follow::yes));
   if (!directory->is_directory()) return Errno::enotdir;
+  TRY(fs::permission::check(*directory, call.thread.credentials(), fs::may_execute));
   return directory;
 }
 
@@ -53,12 +55,15 @@ Result<i64> sys_chdir(Call& call) {
 Result<i64> sys_fchdir(Call& call) {
   Ref<fs::OpenFile> file = TRY(file_at(call, 0));
   if (!file->inode().is_directory()) return Errno::enotdir;
+  TRY(fs::permission::check(file->inode(), call.thread.credentials(), fs::may_execute));
   resources_of(call).set_directory(Ref<Inode>::share(file->inode()));
   return 0;
 }
 
 Result<i64> sys_chroot(Call& call) {
-  resources_of(call).set_root(TRY(directory_named(call)));
+  Ref<Inode> root = TRY(directory_named(call));
+  if (!call.thread.may(Capability::sys_chroot)) return Errno::eperm;
+  resources_of(call).set_root(std::move(root));
   return 0;
 }
 
@@ -131,6 +136,7 @@ Result<i64> sys_mount(Call& call) {
   const u64 flags = call.argument[3];
   NamedFile named;
   Ref<Inode> directory = TRY(named.existing(call, fs::at_fdcwd, call.address(1), Follow::yes));
+  if (!call.thread.may(Capability::sys_admin)) return Errno::eperm;
   if (!directory->is_directory()) return Errno::enotdir;
   const u32 kept = static_cast<u32>(flags) & fs::mount_flags;
   if ((flags & propagation) != 0) return 0;  // there is nobody to tell
@@ -160,6 +166,7 @@ Result<i64> sys_umount2(Call& call) {
   constexpr u32 known = 0xf, detach = 2, no_follow = 8;
   const u32 flags = static_cast<u32>(call.argument[1]);
   if ((flags & ~known) != 0) return Errno::einval;
+  if (!call.thread.may(Capability::sys_admin)) return Errno::eperm;
   Ref<Inode> directory;
   {
     NamedFile named;

@@ -2,6 +2,7 @@
 // Source: the Linux man-pages of these calls.
 #include "abi/linux/file_handlers.h"
 #include "fs/inode.h"
+#include "fs/permission.h"
 #include "fs/watch/notices.h"
 
 namespace corral::abi {
@@ -18,13 +19,18 @@ u32 permissions_of(Call& call, u64 mode, u32 allowed) {
   return static_cast<u32>(mode) & allowed & ~resources_of(call).umask.load(Order::relaxed);
 }
 
-Result<i64> create(Call& call, int directory, VirtualAddress path_at, const Creation& creation) {
+Result<i64> create(Call& call, int directory, VirtualAddress path_at, Creation creation) {
   NamedFile named;
   TRY(named.look(call, directory, path_at, Follow::never));
   const Walk& walk = named.walk;
   if (walk.file) return Errno::eexist;
   if (walk.must_be_directory && creation.type != FileType::directory) return Errno::enoent;
   TRY(may_change(*walk.directory));
+  const Credentials& credentials = call.thread.credentials();
+  TRY(fs::permission::check_add(*walk.directory, credentials));
+  const bool device = creation.type == FileType::character || creation.type == FileType::block;
+  if (device && !credentials.may(Capability::mknod)) return Errno::eperm;
+  fs::permission::set_owner(creation, *walk.directory, credentials);
   (void)TRY(walk.directory->create(walk.name(), creation));
   fs::notices::made(*walk.directory, walk.name(), creation.type == FileType::directory);
   return 0;
@@ -78,6 +84,7 @@ Result<i64> remove_directory(Call& call, int directory, VirtualAddress path_at) 
   if (!walk.file) return Errno::enoent;
   // A mount's root, or a directory that one covers, is in use.
   if (walk.file->is_directory() && &walk.file->file_system() != &walk.directory->file_system()) return Errno::ebusy;
+  TRY(fs::permission::check_remove(*walk.directory, *walk.file, call.thread.credentials()));
   TRY(walk.directory->remove_directory(walk.name()));
   fs::notices::removed(*walk.directory, walk.name(), *walk.file);
   return 0;
@@ -91,6 +98,7 @@ Result<i64> unlink(Call& call, int directory, VirtualAddress path_at) {
   TRY(may_change(*walk.directory));
   if (!walk.file) return Errno::enoent;
   if (walk.must_be_directory && !walk.file->is_directory()) return Errno::enotdir;
+  TRY(fs::permission::check_remove(*walk.directory, *walk.file, call.thread.credentials()));
   TRY(walk.directory->unlink(walk.name()));
   fs::notices::removed(*walk.directory, walk.name(), *walk.file);
   return 0;
@@ -112,6 +120,20 @@ Result<i64> sys_unlinkat(Call& call) {
 
 // ---- rename, link, symlink -------------------------------------------------------------------------------------------------
 
+// Both names may go from where they are, and a directory that gets another above it is written to.
+Result<void> check_rename(const Credentials& credentials, const Walk& old, const Walk& fresh, bool exchanged) {
+  TRY(fs::permission::check_remove(*old.directory, *old.file, credentials));
+  if (fresh.file) {
+    TRY(fs::permission::check_remove(*fresh.directory, *fresh.file, credentials));
+  } else {
+    TRY(fs::permission::check_add(*fresh.directory, credentials));
+  }
+  if (old.directory.get() == fresh.directory.get()) return {};
+  if (old.file->is_directory()) TRY(fs::permission::check(*old.file, credentials, fs::may_write));
+  if (exchanged && fresh.file->is_directory()) TRY(fs::permission::check(*fresh.file, credentials, fs::may_write));
+  return {};
+}
+
 Result<i64> rename(Call& call, int from, VirtualAddress from_at, int to, VirtualAddress to_at, u32 flags) {
   constexpr u32 noreplace = 1, exchange = 2;
   if ((flags & ~(noreplace | exchange)) != 0 || flags == (noreplace | exchange)) return Errno::einval;
@@ -131,6 +153,8 @@ Result<i64> rename(Call& call, int from, VirtualAddress from_at, int to, Virtual
   }
   const bool directory_meant = old.walk.must_be_directory || (!exchanged && fresh.walk.must_be_directory);
   if (directory_meant && !old.walk.file->is_directory()) return Errno::enotdir;
+  if (fresh.walk.file.get() != old.walk.file.get())
+    TRY(check_rename(call.thread.credentials(), old.walk, fresh.walk, exchanged));
   TRY(old.walk.directory->rename(old.walk.name(), *fresh.walk.directory, fresh.walk.name(), flags));
   if (fresh.walk.file.get() == old.walk.file.get()) return 0;  // both names are the file's: nothing has happened
   fs::notices::moved(*old.walk.directory, old.walk.name(), *fresh.walk.directory, fresh.walk.name(), *old.walk.file,
@@ -164,6 +188,7 @@ Result<i64> link(Call& call, int from, VirtualAddress from_at, int to, VirtualAd
   if (fresh.walk.file) return Errno::eexist;
   if (fresh.walk.must_be_directory) return Errno::enoent;
   TRY(may_change(*fresh.walk.directory));
+  TRY(fs::permission::check_add(*fresh.walk.directory, call.thread.credentials()));
   TRY(fresh.walk.directory->link(fresh.walk.name(), *file));
   fs::notices::tell_alone(*file, fs::notices::attributes_changed);
   fs::notices::made(*fresh.walk.directory, fresh.walk.name(), false);

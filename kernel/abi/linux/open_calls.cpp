@@ -2,6 +2,7 @@
 // readlink(2), access(2).
 #include "abi/linux/file_handlers.h"
 #include "fs/inode.h"
+#include "fs/permission.h"
 #include "fs/pipe.h"
 #include "fs/positioned_file.h"
 #include "fs/shrinking.h"
@@ -19,7 +20,7 @@ using fs::Walk;
 // ---- open --------------------------------------------------------------------------------------------------------------
 
 // The file that the walk found, or a new one when `flags` allow it.
-Result<Ref<Inode>> find_or_create(Call& call, const Walk& walk, u32 flags, u32 permissions) {
+Result<Ref<Inode>> find_or_create(Call& call, const Walk& walk, u32 flags, u32 permissions, bool& created) {
   if (walk.file) {
     if ((flags & fs::o_creat) == 0) return walk.file;
     if ((flags & fs::o_excl) != 0) return Errno::eexist;
@@ -29,15 +30,30 @@ Result<Ref<Inode>> find_or_create(Call& call, const Walk& walk, u32 flags, u32 p
   if ((flags & fs::o_creat) == 0) return Errno::enoent;
   TRY(may_change(*walk.directory));
   permissions &= 07777 & ~resources_of(call).umask.load(Order::relaxed);
-  Result<Ref<Inode>> made = walk.directory->create(walk.name(), {.type = fs::FileType::regular, .permissions = permissions});
+  const Credentials& credentials = call.thread.credentials();
+  TRY(fs::permission::check_add(*walk.directory, credentials));
+  fs::Creation creation{.type = fs::FileType::regular, .permissions = permissions};
+  fs::permission::set_owner(creation, *walk.directory, credentials);
+  Result<Ref<Inode>> made = walk.directory->create(walk.name(), creation);
   if (!made.ok() && made.error() == Errno::eexist && (flags & fs::o_excl) == 0) {
     return walk.directory->lookup(walk.name());  // another thread was faster
   }
-  if (made.ok()) fs::notices::made(*walk.directory, walk.name(), false);
+  created = made.ok();
+  if (created) fs::notices::made(*walk.directory, walk.name(), false);
   return made;
 }
 
-Result<Ref<OpenFile>> open_allowed(Call& call, Inode& inode, u32 flags) {
+// eacces; eperm: only its owner may read a file without leaving a trace (O_NOATIME).
+Result<void> check_open(Call& call, Inode& inode, u32 flags) {
+  constexpr u32 wanted[] = {fs::may_read, fs::may_write, fs::may_read | fs::may_write, fs::may_read | fs::may_write};
+  const Credentials& credentials = call.thread.credentials();
+  const u32 truncates = (flags & fs::o_trunc) != 0 ? fs::may_write : 0;
+  TRY(fs::permission::check(inode, credentials, wanted[flags & fs::o_accmode] | truncates));
+  if ((flags & fs::o_noatime) != 0 && !fs::permission::owns(inode, credentials)) return Errno::eperm;
+  return {};
+}
+
+Result<Ref<OpenFile>> open_allowed(Call& call, Inode& inode, u32 flags, bool created) {
   const bool writes = (flags & fs::o_accmode) != fs::o_rdonly;
   if ((flags & fs::o_directory) != 0 && !inode.is_directory()) return Errno::enotdir;
   if ((flags & fs::o_path) != 0) {
@@ -47,23 +63,25 @@ Result<Ref<OpenFile>> open_allowed(Call& call, Inode& inode, u32 flags) {
   }
   if (inode.type() == fs::FileType::symlink) return Errno::eloop;
   if (inode.is_directory() && (writes || (flags & fs::o_trunc) != 0)) return Errno::eisdir;
+  if (!created) TRY(check_open(call, inode, flags));
   if ((flags & fs::o_trunc) != 0 && writes && inode.type() == fs::FileType::regular) {
     TRY(fs::resize_mapped(call.thread, inode, nullptr, 0));
   }
   return inode.open({call.thread, flags});
 }
 
-Result<Ref<OpenFile>> open_inode(Call& call, Inode& inode, u32 flags) {
+Result<Ref<OpenFile>> open_inode(Call& call, Inode& inode, u32 flags, bool created) {
   using fs::FileType;
   const bool name_only = (flags & fs::o_path) != 0;
   const bool device = inode.type() == FileType::character || inode.type() == FileType::block;
   if (device && !name_only && inode.file_system().forbids(fs::mount_no_devices)) return Errno::eacces;
   const bool writes = inode.type() == FileType::regular && (flags & fs::o_accmode) != fs::o_rdonly && !name_only;
   if (writes) {
+    if (!created && (flags & fs::o_directory) == 0) TRY(check_open(call, inode, flags));  // told before ETXTBSY
     TRY(may_change(inode));
     if (!inode.begin_writing()) return Errno::etxtbsy;
   }
-  Result<Ref<OpenFile>> file = open_allowed(call, inode, flags);
+  Result<Ref<OpenFile>> file = open_allowed(call, inode, flags, created);
   if (!file.ok()) {
     if (writes) inode.end_writing();
     return file;
@@ -81,7 +99,12 @@ Result<i64> open_unnamed(Call& call, int directory, VirtualAddress path_at, u32 
   permissions &= 07777 & ~resources_of(call).umask.load(Order::relaxed);
   if (!where->is_directory()) return Errno::enotdir;
   TRY(may_change(*where));
-  Ref<Inode> inode = TRY(where->create_unnamed(permissions, (flags & fs::o_excl) == 0));
+  const Credentials& credentials = call.thread.credentials();
+  TRY(fs::permission::check_add(*where, credentials));
+  fs::Creation creation{.type = fs::FileType::regular, .permissions = permissions};
+  fs::permission::set_owner(creation, *where, credentials);
+  Ref<Inode> inode = TRY(where->create_unnamed(creation.permissions, (flags & fs::o_excl) == 0));
+  TRY(inode->change({.set_user = true, .set_group = true, .user = creation.user, .group = creation.group}));
   Ref<OpenFile> file = TRY(inode->open({call.thread, flags | fs::o_largefile}));
   return i64{TRY(resources_of(call).files().install(file, (flags & fs::o_cloexec) != 0, call.process.limits.open_files))};
 }
@@ -104,9 +127,10 @@ Result<i64> open_step(Call& call, int directory, VirtualAddress path_at, u32 fla
     return found.ok() ? Errno::eisdir : found.error();
   }
   TRY(found);
-  Ref<Inode> inode = TRY(find_or_create(call, named.walk, flags, permissions));
+  bool created = false;
+  Ref<Inode> inode = TRY(find_or_create(call, named.walk, flags, permissions, created));
   if ((flags & fs::o_path) == 0) flags |= fs::o_largefile;
-  Ref<OpenFile> file = TRY(open_inode(call, *inode, flags));
+  Ref<OpenFile> file = TRY(open_inode(call, *inode, flags, created));
   const bool marked = (flags & fs::o_cloexec) != 0;
   return i64{TRY(resources_of(call).files().install(file, marked, call.process.limits.open_files))};
 }
@@ -167,6 +191,7 @@ Result<i64> sys_truncate(Call& call) {
   NamedFile named;
   Ref<Inode> file = TRY(named.existing(call, fs::at_fdcwd, call.address(0), fs::Follow::yes));
   if (file->type() != fs::FileType::regular) return success(file->resize(call.argument[1]));
+  TRY(fs::permission::check(*file, call.thread.credentials(), fs::may_write));
   TRY(may_change(*file));
   TRY(fs::check_new_size(call.thread, *file, call.argument[1]));
   if (!file->begin_writing()) return Errno::etxtbsy;
@@ -198,18 +223,23 @@ Result<i64> sys_readlinkat(Call& call) {
   return read_link(call, call.number(0), call.address(1), call.address(2), call.argument[3]);
 }
 
-// Everyone is root: everything may be read and written, and executed when anybody may.
+// With the rights of the real user, unless the effective one is asked about.
 Result<i64> access(Call& call, int directory, VirtualAddress path_at, u32 mode, u32 flags) {
-  constexpr u32 execute = 1;
   if ((mode & ~7u) != 0 || (flags & ~(fs::at_eaccess | fs::at_symlink_nofollow | fs::at_empty_path)) != 0) return Errno::einval;
+  const Credentials& own = call.thread.credentials();
   NamedFile named;
+  Ref<Credentials> real;
+  if ((flags & fs::at_eaccess) == 0 && !fs::permission::acts_as_real(own)) {
+    real = TRY(fs::permission::with_real_ids(own));
+    named.credentials = real.get();
+  }
   Ref<Inode> file = TRY(named.existing(call, directory, path_at, follow_unless(flags, fs::at_symlink_nofollow), flags));
-  if ((mode & execute) != 0 && !file->is_directory() && (file->attributes().permissions & 0111) == 0) return Errno::eacces;
+  TRY(fs::permission::check(*file, real ? *real : own, mode));
   constexpr u32 write = 2;
   const fs::FileType kind = file->type();
   const bool contents = kind == fs::FileType::regular || kind == fs::FileType::directory || kind == fs::FileType::symlink;
   if ((mode & write) != 0 && contents) TRY(may_change(*file));
-  const bool program = (mode & execute) != 0 && kind == fs::FileType::regular;
+  const bool program = (mode & fs::may_execute) != 0 && kind == fs::FileType::regular;
   if (program && file->file_system().forbids(fs::mount_no_execute)) return Errno::eacces;
   return 0;
 }

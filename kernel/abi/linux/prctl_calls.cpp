@@ -1,6 +1,6 @@
 // prctl, personality: what a process or a thread says about itself. Source: Linux prctl(2), personality(2). What Corral has not is
 // EINVAL, as on a kernel without it.
-#include "abi/linux/call.h"
+#include "abi/linux/capability_calls.h"
 #include "lib/memory_functions.h"
 
 namespace corral::abi {
@@ -12,8 +12,6 @@ enum Option : i32 {
   get_death_signal = 2,
   get_dumpable = 3,
   set_dumpable = 4,
-  get_keep_capabilities = 7,
-  set_keep_capabilities = 8,
   get_timing = 13,
   set_timing = 14,
   set_name = 15,
@@ -66,8 +64,6 @@ Result<i64> sys_prctl(Call& call) {
     case get_death_signal: TRY(call.write({value}, manners.death_signal.load(Order::relaxed))); return 0;
     case get_dumpable: return manners.dumpable.load(Order::relaxed) ? 1 : 0;
     case set_dumpable: return value <= 1 ? store(manners.dumpable, value == 1) : Errno::einval;
-    case get_keep_capabilities: return manners.keeps_capabilities.load(Order::relaxed) ? 1 : 0;
-    case set_keep_capabilities: return value <= 1 ? store(manners.keeps_capabilities, value == 1) : Errno::einval;
     case get_timing: return 0;  // PR_TIMING_STATISTICAL
     case set_timing: return value == 0 ? Result<i64>{0} : Errno::einval;
     case set_name: return change_name(call);
@@ -86,10 +82,10 @@ Result<i64> sys_prctl(Call& call) {
     case get_subreaper: TRY(call.write({value}, i32{manners.adopts_orphans.load(Order::relaxed) ? 1 : 0})); return 0;
     case set_no_new_privileges:
       if (value != 1 || any_of(call, 2)) return Errno::einval;
-      return store(manners.no_new_privileges, true);
+      return store(call.thread.no_new_privileges, true);
     case get_no_new_privileges:
       if (any_of(call, 1)) return Errno::einval;
-      return manners.no_new_privileges.load(Order::relaxed) ? 1 : 0;
+      return call.thread.no_new_privileges.load(Order::relaxed) ? 1 : 0;
     case get_thread_address: TRY(call.write({value}, call.thread.clear_child_tid.value)); return 0;
     case set_huge_pages_off:
       if (any_of(call, 2)) return Errno::einval;
@@ -97,8 +93,10 @@ Result<i64> sys_prctl(Call& call) {
     case get_huge_pages_off:
       if (any_of(call, 1)) return Errno::einval;
       return manners.no_huge_pages.load(Order::relaxed) ? 1 : 0;
-    default: return Errno::einval;
+    default: break;
   }
+  std::optional<Result<i64>> answered = capability_option(call);
+  return answered ? std::move(*answered) : Result<i64>{Errno::einval};
 }
 
 Result<i64> sys_personality(Call& call) {

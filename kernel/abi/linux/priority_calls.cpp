@@ -1,6 +1,7 @@
-// getpriority, setpriority, ioprio_get, ioprio_set: of a thread, a process group, or a user (there is one, root). Source: Linux
-// getpriority(2), ioprio_set(2).
+// getpriority, setpriority, ioprio_get, ioprio_set: of a thread, a process group, or a user. Source: Linux getpriority(2),
+// ioprio_set(2).
 #include "abi/linux/call.h"
+#include "task/authority.h"
 #include "task/process_table.h"
 
 namespace corral::abi {
@@ -19,15 +20,17 @@ Result<void> for_those(Call& call, Whose whose, i32 id, Visitor&& visit) {
     visit(*thread);
     return {};
   }
-  if (whose == Whose::user && id != 0) return Errno::esrch;
+  const u32 user = id == 0 ? call.thread.credentials().user.real : static_cast<u32>(id);
   const i32 group = id == 0 ? call.process.group.load(Order::relaxed) : id;
   bool any = false;
   processes::for_each([&](Process& process) {
     if (whose == Whose::group && process.group.load(Order::relaxed) != group) return true;
-    process.for_each_thread([&](Thread& thread) {
+    // Not inside for_each_thread: what is visited takes the process's lock.
+    for (Ref<Thread> thread = process.next_thread(ThreadId{0}); thread; thread = process.next_thread(thread->id())) {
+      if (whose == Whose::user && thread->credentials_for_others()->user.real != user) continue;
       any = true;
-      visit(thread);
-    });
+      visit(*thread);
+    }
     return true;
   });
   if (!any) return Errno::esrch;
@@ -56,8 +59,16 @@ Result<i64> sys_getpriority(Call& call) {
 
 Result<i64> sys_setpriority(Call& call) {
   const i32 nice = call.number(2) < -20 ? -20 : call.number(2) > 19 ? 19 : call.number(2);
-  TRY(for_those(call, TRY(whose_priority(call)), call.number(1), [&](Thread& thread) { thread.change_nice(nice); }));
-  return 0;
+  Result<void> outcome;
+  TRY(for_those(call, TRY(whose_priority(call)), call.number(1), [&](Thread& thread) {
+    const Result<void> may = authority::may_change_nice(call.thread, thread, nice);
+    if (may.ok()) {
+      thread.change_nice(nice);
+    } else {
+      outcome = may;
+    }
+  }));
+  return outcome.ok() ? Result<i64>{0} : outcome.error();
 }
 
 // ---- priorities of input and output: kept and told, for no disk serves one request before another -----------------------------
@@ -89,9 +100,17 @@ Result<Whose> whose_io_priority(Call& call) {
 Result<i64> sys_ioprio_set(Call& call) {
   const auto priority = static_cast<u32>(call.argument[2]);
   TRY(check_io_priority(priority));
-  TRY(for_those(call, TRY(whose_io_priority(call)), call.number(1),
-                [&](Thread& thread) { thread.io_priority.store(priority, Order::relaxed); }));
-  return 0;
+  const bool real_time = static_cast<IoClass>(priority >> class_shift) == IoClass::real_time;
+  if (real_time && !call.thread.may(Capability::sys_nice) && !call.thread.may(Capability::sys_admin)) return Errno::eperm;
+  Result<void> outcome;
+  TRY(for_those(call, TRY(whose_io_priority(call)), call.number(1), [&](Thread& thread) {
+    if (authority::owns(call.thread, thread, Capability::sys_nice)) {
+      thread.io_priority.store(priority, Order::relaxed);
+    } else {
+      outcome = Errno::eperm;
+    }
+  }));
+  return outcome.ok() ? Result<i64>{0} : outcome.error();
 }
 
 // Of several the best: the class with the smallest number but none, then the smallest level.

@@ -75,6 +75,7 @@ void copy_context(Thread& child, Thread& parent, const CloneRequest& r) {
   child.inherit_wishes(parent);
   child.timer_slack_ns = parent.timer_slack_ns;
   child.node_policy = parent.node_policy;
+  child.no_new_privileges.store(parent.no_new_privileges.load(Order::relaxed), Order::relaxed);
   child.io_priority.store(parent.io_priority.load(Order::relaxed), Order::relaxed);
   child.entity.last_core = this_core().id();
 }
@@ -148,7 +149,7 @@ Result<i64> clone(Call& call, const CloneRequest& r) {
   if (new_process) {
     // A fork that waited for other cores is finished, whatever the limit says by now.
     const bool under_way = caller.caller.under_way();
-    if (!under_way && processes::thread_count() >= call.process.limits.processes) return Errno::eagain;
+    if (!under_way && !processes::may_add_thread(caller.credentials(), call.process.limits.processes)) return Errno::eagain;
     const VirtualAddress kept = (r.flags & clone_pidfd) != 0           ? VirtualAddress{r.process_file}
                                 : (r.flags & clone_parent_settid) != 0 ? VirtualAddress{r.parent_tid}
                                                                        : VirtualAddress{};
@@ -163,7 +164,7 @@ Result<i64> clone(Call& call, const CloneRequest& r) {
       return filed.error();
     }
   }
-  Result<Ref<Thread>> made = process->add_thread();
+  Result<Ref<Thread>> made = process->add_thread(&caller);
   if (!made) {
     give_up(call, new_process ? process.get() : nullptr, file);
     return made.error();

@@ -3,6 +3,7 @@
 #include "abi/linux/file_handlers.h"
 #include "fs/event/process_file.h"
 #include "fs/event/signal_file.h"
+#include "task/authority.h"
 #include "task/process_table.h"
 
 namespace corral::abi {
@@ -41,6 +42,7 @@ Result<i64> sys_pidfd_send_signal(Call& call) {
   const Ref<Process> process = TRY(process_at(call, 0));
   const int signal = call.number(1);
   SignalInfo info{.number = signal, .code = code_user, .sender = call.process.id().value};
+  info.sender_user = call.thread.credentials().user.real;
   if (call.argument[2] != 0) {
     const UserSignalInfo given = TRY(call.read<UserSignalInfo>(call.address(2)));
     if (given.number != signal) return Errno::einval;
@@ -49,6 +51,8 @@ Result<i64> sys_pidfd_send_signal(Call& call) {
     info = from_user(given);
   }
   if (is_reaped(*process)) return Errno::esrch;
+  if (signal < 0 || signal > signal_count) return Errno::einval;
+  TRY(authority::may_signal(call.thread, *process, signal));
   if (signal == 0) return 0;
   TRY(signals::send(*process, info));
   return 0;
@@ -58,6 +62,7 @@ Result<i64> sys_pidfd_getfd(Call& call) {
   if (static_cast<u32>(call.argument[2]) != 0) return Errno::einval;
   const Ref<Process> process = TRY(process_at(call, 0));
   if (process->ending() || !process->resources) return Errno::esrch;
+  TRY(authority::may_look_into(call.thread, *process, authority::As::real));
   Ref<OpenFile> file = TRY(fs::Resources::of(*process).files().get(call.number(1)));
   return install(call, std::move(file), true);
 }

@@ -3,6 +3,7 @@
 #include "abi/linux/time_values.h"
 #include "core/core.h"
 #include "sched/engine/manager.h"
+#include "task/authority.h"
 #include "task/executive.h"
 #include "task/pi_futex.h"
 #include "task/process_table.h"
@@ -45,6 +46,7 @@ Result<i64> sys_sched_setaffinity(Call& call) {
   wanted = wanted & cores::online();
   if (call.number(0) < 0) return Errno::esrch;
   const Ref<Thread> thread = TRY(thread_of(call, call.number(0)));
+  if (!authority::owns(call.thread, *thread, Capability::sys_nice)) return Errno::eperm;
   if (wanted.empty()) return Errno::einval;
   // A reservation holds for all cores together.
   if (has_deadline(*thread) && wanted != cores::online()) return Errno::ebusy;
@@ -82,6 +84,12 @@ Result<void> check_policy(u32 policy, u32 priority) {
   return {};
 }
 
+// `policy` with reset_on_fork.
+Result<void> check_rights(Call& call, const Thread& target, u32 policy, u32 priority, i32 nice_value) {
+  const bool reset = (policy & Thread::reset_on_fork) != 0;
+  return authority::may_schedule(call.thread, target, {policy & ~Thread::reset_on_fork, priority, nice_value, reset});
+}
+
 // A thread that waits for a lock, or owns one, may stand elsewhere now. Every call that changes a policy ends here, and
 // begins here when it is run again.
 Result<i64> tell(Call& call, Thread& changed) {
@@ -98,6 +106,7 @@ Result<i64> sys_sched_setscheduler(Call& call) {
   const Ref<Thread> thread = TRY(thread_of(call, call.number(0)));
   const auto policy = static_cast<u32>(call.argument[1]);
   TRY(check_policy(policy & ~Thread::reset_on_fork, priority));
+  TRY(check_rights(call, *thread, policy, priority, thread->nice()));
   TRY(thread->change_policy({policy, priority}));
   return tell(call, *thread);
 }
@@ -112,6 +121,7 @@ Result<i64> sys_sched_setparam(Call& call) {
   const Ref<Thread> thread = TRY(thread_of(call, call.number(0)));
   const u32 policy = thread->policy();
   TRY(check_policy(policy & ~Thread::reset_on_fork, priority));
+  TRY(check_rights(call, *thread, policy, priority, thread->nice()));
   TRY(thread->change_policy({policy, priority}));
   return tell(call, *thread);
 }
@@ -204,7 +214,7 @@ Result<sched::Reservation> reservation_of(const SchedulingAttributes& from) {
 // sched_setattr with SCHED_DEADLINE, checked so far.
 Result<i64> give_deadline(Call& call, Thread& thread, const SchedulingAttributes& attributes) {
   const sched::Reservation reservation = TRY(reservation_of(attributes));
-  if ((thread.affinity() & cores::online()) != cores::online()) return Errno::eperm;
+  if (!call.thread.may(Capability::sys_nice) || (thread.affinity() & cores::online()) != cores::online()) return Errno::eperm;
   const u32 reset = (attributes.flags & flag_reset_on_fork) != 0 ? Thread::reset_on_fork : 0;
   TRY(thread.change_policy({deadline | reset, sched::deadline_priority}, reservation));
   return tell(call, thread);
@@ -228,7 +238,9 @@ Result<i64> sys_sched_setattr(Call& call) {
   TRY(check_policy(policy, priority));
   // Keeping the parameters keeps the policy, too: Linux checks what is asked for, and leaves it.
   const u32 kept = keep_parameters ? has.policy & ~Thread::reset_on_fork : policy;
-  TRY(thread->change_policy({kept | ((attributes.flags & flag_reset_on_fork) != 0 ? Thread::reset_on_fork : 0), priority}));
+  const u32 fresh = kept | ((attributes.flags & flag_reset_on_fork) != 0 ? Thread::reset_on_fork : 0);
+  TRY(check_rights(call, *thread, fresh, priority, keep_parameters ? thread->nice() : clamped_nice(attributes.nice)));
+  TRY(thread->change_policy({fresh, priority}));
   if (!keep_parameters && (policy == other || policy == batch)) thread->change_nice(clamped_nice(attributes.nice));
   return tell(call, *thread);
 }

@@ -1,7 +1,7 @@
 // See socket_address.h.
 #include "abi/linux/socket_address.h"
 
-#include "fs/inode.h"
+#include "fs/permission.h"
 #include "lib/memory_functions.h"
 
 namespace corral::abi {
@@ -36,6 +36,7 @@ Result<Ref<fs::UnixSocket>> socket_at(Call& call, const SocketAddress& address, 
   if (address.abstract()) return fs::socket_names::find(address.text(), number);
   const fs::WalkStart start = TRY(resources_of(call).start_at(call.thread, fs::at_fdcwd, address.text()));
   const Ref<fs::Inode> file = TRY(fs::find(start, address.text(), fs::Follow::yes));
+  TRY(fs::permission::check(*file, call.thread.credentials(), fs::may_write));
   if (file->type() != fs::FileType::socket) return Errno::econnrefused;
   return fs::socket_names::find(*file, number);
 }

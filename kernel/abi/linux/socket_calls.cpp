@@ -3,6 +3,7 @@
 #include "abi/linux/held_file.h"
 #include "abi/linux/socket_address.h"
 #include "fs/inode.h"
+#include "fs/permission.h"
 #include "fs/watch/notices.h"
 #include "memory/heap.h"
 
@@ -90,8 +91,11 @@ Result<void> bind_to_path(Call& call, UnixSocket& socket, std::string_view path)
   if (walk.must_be_directory) return Errno::enoent;
   if (socket.name()) return Errno::einval;
   const u32 permissions = 0777 & ~resources_of(call).umask.load(Order::relaxed);
-  const Result<Ref<fs::Inode>> made =
-      walk.directory->create(walk.name(), {.type = fs::FileType::socket, .permissions = permissions});
+  const Credentials& credentials = call.thread.credentials();
+  TRY(fs::permission::check_add(*walk.directory, credentials));
+  fs::Creation creation{.type = fs::FileType::socket, .permissions = permissions};
+  fs::permission::set_owner(creation, *walk.directory, credentials);
+  const Result<Ref<fs::Inode>> made = walk.directory->create(walk.name(), creation);
   if (!made.ok()) return made.error() == Errno::eexist ? Errno::eaddrinuse : made.error();
   Result<Ref<fs::SocketName>> name = fs::SocketName::make(path, made.value());
   const Result<void> bound = name.ok() ? fs::socket_names::bind(socket, name.value()) : Result<void>{name.error()};

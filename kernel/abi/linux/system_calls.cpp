@@ -139,6 +139,7 @@ Result<i64> sys_syslog(Call& call) {
 
 Result<i64> sys_reboot(Call& call) {
   constexpr u32 magic_1 = 0xfee1dead;
+  if (!call.thread.may(Capability::sys_boot)) return Errno::eperm;
   enum : u32 { restart = 0x01234567, halt = 0xcdef0123, power_off = 0x4321fedc, cad_on = 0x89abcdef, cad_off = 0 };
   if (static_cast<u32>(call.argument[0]) != magic_1) return Errno::einval;
   switch (static_cast<u32>(call.argument[2])) {

@@ -75,6 +75,7 @@ void initialise_system_calls() {
   add(exec_calls());
   add(wait_calls());
   add(identity_calls());
+  add(user_calls());
   add(signal_calls());
   add(send_calls());
   add(signal_return_calls());

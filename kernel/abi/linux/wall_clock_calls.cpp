@@ -16,8 +16,9 @@ constexpr i64 latest_seconds = INT64_MAX / billion - i64{30} * 365 * 24 * 3600; 
 constexpr i32 clock_realtime = 0, clock_tai = 11;
 
 // einval also when the machine would have been booted before 1970.
-Result<i64> set_wall_time(i64 seconds, i64 ns) {
+Result<i64> set_wall_time(const Call& call, i64 seconds, i64 ns) {
   if (seconds < 0 || seconds >= latest_seconds || ns < 0 || ns >= billion) return Errno::einval;
+  if (!call.thread.may(Capability::sys_time)) return Errno::eperm;
   const i64 at_boot = seconds * billion + ns - clock::now().ns;
   if (at_boot < 0) return Errno::einval;
   clock::set_boot_wall_time(at_boot);
@@ -33,7 +34,7 @@ Result<i64> sys_clock_settime(Call& call) {
     (void)TRY(cpu_clock_of(call, clock_id));
     return Errno::eperm;
   }
-  return set_wall_time(wanted.seconds, wanted.nanoseconds);
+  return set_wall_time(call, wanted.seconds, wanted.nanoseconds);
 }
 
 struct TimeZone {
@@ -50,8 +51,9 @@ Result<i64> sys_settimeofday(Call& call) {
     const TimeZone zone = TRY(call.read<TimeZone>(call.address(1)));
     if (zone.minutes_west != 0) return Errno::einval;
   }
-  if (call.argument[0] == 0) return 0;
-  return set_wall_time(wanted.seconds, wanted.microseconds * 1000);
+  if (call.argument[0] == 0)
+    return call.argument[1] != 0 && !call.thread.may(Capability::sys_time) ? Errno::eperm : Result<i64>{0};
+  return set_wall_time(call, wanted.seconds, wanted.microseconds * 1000);
 }
 
 // struct timex.
@@ -85,7 +87,7 @@ Result<i64> adjust(Call& call, VirtualAddress at) {
     if (state.time.seconds < -latest_seconds || state.time.seconds > latest_seconds) return Errno::einval;
     const i64 now = clock::boot_wall_time_ns() + clock::now().ns;
     const i64 fraction = now % billion + part * unit;
-    (void)TRY(set_wall_time(now / billion + state.time.seconds + fraction / billion, fraction % billion));
+    (void)TRY(set_wall_time(call, now / billion + state.time.seconds + fraction / billion, fraction % billion));
     change = (modes & ~(set_offset | nanoseconds)) != 0;
   }
   if (change) return Errno::eperm;

@@ -199,6 +199,10 @@ Result<InodeBlock> Volume::make_inode(Transaction& transaction, u32 parent, cons
   transaction.zero(made.at(0), geometry_.inode_size);
   transaction.put32(made.at(inode::generation), generation + 1);
   transaction.put16(made.at(inode::mode), mode_of(making.type) | (making.permissions & 07777));
+  transaction.put16(made.at(inode::user), making.user);
+  transaction.put16(made.at(inode::user_high), making.user >> 16);
+  transaction.put16(made.at(inode::group), making.group);
+  transaction.put16(made.at(inode::group_high), making.group >> 16);
   put_links(transaction, made, making.type == FileType::directory ? 2 : 1);
   if (geometry_.inode_size >= inode::extended_size) {
     transaction.put16(made.at(inode::extra_size), inode::wanted_extra);

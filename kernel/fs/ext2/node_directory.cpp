@@ -58,7 +58,8 @@ Result<Ref<Inode>> DirectoryNode::create(std::string_view name, const Creation& 
   if (ext2().read_only()) return Errno::erofs;
   if (name.size() > name_max) return Errno::enametoolong;
   Waiter& waiter = stepping_thread();
-  const Volume::Making making{creation.type, creation.permissions, creation.special, creation.target};
+  const Volume::Making making{creation.type,   creation.permissions, creation.special,
+                              creation.target, creation.user,        creation.group};
   const i64 now = wall_time_ns();
   return ext2().with_room(&waiter, [&]() -> Result<Ref<Inode>> {
     Leftovers leftovers;

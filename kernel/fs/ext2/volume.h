@@ -91,6 +91,7 @@ class Volume {
     u32 permissions = 0;
     DeviceNumber special{};
     std::string_view target = {};
+    u32 user = 0, group = 0;
   };
   Result<u32> create(u32 directory, std::string_view name, const Making& making, i64 now);
   Result<void> link(u32 directory, std::string_view name, u32 file, i64 now);

@@ -195,9 +195,16 @@ Result<void> process_status(TextBuffer& to, const Subject& subject) {
   to.print("Umask:\t0{}{}{}\n", umask >> 6 & 7, umask >> 3 & 7, umask & 7);
   to.print("State:\t{}\nTgid:\t{}\nNgid:\t0\nPid:\t{}\nPPid:\t{}\nTracerPid:\t0\n", state_name(p.state), p.process->id().value,
            p.id, p.parent);
-  to.append("Uid:\t0\t0\t0\t0\nGid:\t0\t0\t0\t0\n");
-  to.print("FDSize:\t{}\nGroups:\t\nNStgid:\t{}\nNSpid:\t{}\nNSpgid:\t{}\nNSsid:\t{}\n", p.process->limits.open_files,
-           p.process->id().value, p.id, p.group, p.session);
+  const Ref<Credentials> credentials = p.thread ? p.thread->credentials_for_others() : p.process->credentials();
+  const Ids& user = credentials->user;
+  const Ids& group = credentials->group;
+  to.print("Uid:\t{}\t{}\t{}\t{}\n", user.real, user.effective, user.saved, user.files);
+  to.print("Gid:\t{}\t{}\t{}\t{}\n", group.real, group.effective, group.saved, group.files);
+  to.print("FDSize:\t{}\nGroups:\t", p.process->limits.open_files);
+  if (credentials->groups) {
+    for (const u32 id : credentials->groups->groups()) to.print("{} ", id);
+  }
+  to.print("\nNStgid:\t{}\nNSpid:\t{}\nNSpgid:\t{}\nNSsid:\t{}\n", p.process->id().value, p.id, p.group, p.session);
   if (p.state != 'Z') {
     const u64 resident = p.usage.resident_pages * (page_size / 1024);
     to.print("VmPeak:\t{8} kB\nVmSize:\t{8} kB\nVmHWM:\t{8} kB\nVmRSS:\t{8} kB\n", p.usage.mapped_bytes / 1024,
@@ -206,7 +213,10 @@ Result<void> process_status(TextBuffer& to, const Subject& subject) {
   }
   to.print("Threads:\t{}\nSigQ:\t0/0\nSigPnd:\t{X16}\nShdPnd:\t{X16}\n", p.threads, p.pending, p.shared_pending);
   to.print("SigBlk:\t{X16}\nSigIgn:\t{X16}\nSigCgt:\t{X16}\n", p.blocked, p.ignored, p.caught);
-  to.append("CapInh:\t0000000000000000\nCapPrm:\t000001ffffffffff\nCapEff:\t000001ffffffffff\n");
+  to.print("CapInh:\t{X16}\nCapPrm:\t{X16}\nCapEff:\t{X16}\nCapBnd:\t{X16}\nCapAmb:\t{X16}\n", credentials->inheritable.bits(),
+           credentials->permitted.bits(), credentials->effective.bits(), credentials->bounding.bits(),
+           credentials->ambient.bits());
+  to.print("NoNewPrivs:\t{}\n", p.thread && p.thread->no_new_privileges.load(Order::relaxed) ? 1 : 0);
   to.append("Cpus_allowed:\t");
   append_core_mask(to, existing(p.allowed));
   to.append("\nCpus_allowed_list:\t");

@@ -99,7 +99,8 @@ constexpr Node descriptor_node{.name = "fd",
                                .type = FileType::symlink,
                                .permissions = 0700,
                                .text = link_text<descriptor_file>,
-                               .follow = follow_link<descriptor_file>};
+                               .follow = follow_link<descriptor_file>,
+                               .guarded = true};
 
 Result<DynamicName> find_descriptor(std::string_view name, const Subject& subject) {
   DynamicName found{&descriptor_node, subject};
@@ -171,10 +172,10 @@ constexpr Node common_nodes[] = {
     {.name = "statm", .text = process_statm},
     {.name = "comm", .permissions = 0644, .text = process_comm, .store = set_process_comm},
     {.name = "cmdline", .text = process_command_line},
-    {.name = "environ", .permissions = 0400, .text = process_environment},
+    {.name = "environ", .permissions = 0400, .text = process_environment, .guarded = true},
     {.name = "limits", .text = process_limits},
-    {.name = "maps", .text = process_maps},
-    {.name = "auxv", .permissions = 0400, .text = process_auxiliary},
+    {.name = "maps", .text = process_maps, .guarded = true},
+    {.name = "auxv", .permissions = 0400, .text = process_auxiliary, .guarded = true},
     {.name = "wchan", .text = waiting_place},
     {.name = "fdinfo", .type = FileType::directory, .permissions = 0500, .directory = &descriptor_texts},
     {.name = "mounts", .text = mount_table},
@@ -184,13 +185,15 @@ constexpr Node common_nodes[] = {
      .type = FileType::symlink,
      .permissions = 0777,
      .text = link_text<working_directory>,
-     .follow = follow_link<working_directory>},
+     .follow = follow_link<working_directory>,
+     .guarded = true},
     {.name = "root",
      .type = FileType::symlink,
      .permissions = 0777,
      .text = link_text<root_directory>,
-     .follow = follow_link<root_directory>},
-    {.name = "exe", .type = FileType::symlink, .permissions = 0777, .text = executable_text},
+     .follow = follow_link<root_directory>,
+     .guarded = true},
+    {.name = "exe", .type = FileType::symlink, .permissions = 0777, .text = executable_text, .guarded = true},
 };
 
 Result<void> thread_exists(const Subject& subject) {

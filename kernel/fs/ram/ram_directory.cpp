@@ -121,6 +121,7 @@ Result<void> RamDirectory::add(std::string_view name, Ref<RamNode> file) {
 Result<Ref<Inode>> RamDirectory::create(std::string_view name, const Creation& creation) {
   if (ram().own_files_only()) return Errno::eperm;
   Ref<RamNode> made = TRY(make_node(ram(), creation));
+  made->set_owner(creation.user, creation.group);
   TRY(add(name, made));
   return Ref<Inode>{made};
 }

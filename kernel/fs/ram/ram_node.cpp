@@ -51,6 +51,11 @@ Result<void> RamNode::change(const AttributeChange& change) {
   return {};
 }
 
+void RamNode::set_owner(u32 user, u32 group) {
+  user_.store(user, Order::relaxed);
+  group_.store(group, Order::relaxed);
+}
+
 void RamNode::touch_modified() {
   const i64 now = wall_time_ns();
   modified_ns_.store(now, Order::relaxed);

@@ -9,7 +9,8 @@ class RamDirectory;
 
 class RamNode : public Inode {
  public:
-  RamNode(RamFileSystem& file_system, FileType type, u32 permissions);
+  RamNode(RamFileSystem& file_system, FileType type, u32 permissions);  // root's
+  void set_owner(u32 user, u32 group);  // before others know it
   ~RamNode() override;
 
   [[nodiscard]] Attributes attributes() override;

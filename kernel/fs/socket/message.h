@@ -20,6 +20,7 @@ struct Identity {
   i32 process = 0;
   u32 user = nobody;
   u32 group = nobody;
+  bool operator==(const Identity&) const = default;
 };
 
 // Files under way from one process to another (SCM_RIGHTS). Sockets among them are counted while they are in a message

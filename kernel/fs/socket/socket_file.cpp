@@ -52,7 +52,7 @@ class SocketFile final : public OpenFile {
     Sending sending;
     sending.nonblocking = nonblocking();
     sending.deadline = deadline(thread, socket_->send_timeout_ns);
-    sending.identity = identity_of(thread);
+    sending.identity = sender_identity_of(thread);
     return socket_->send(thread, transfer, sending);
   }
   u32 poll(PollEntry* entry) override { return socket_->poll(entry); }
@@ -102,7 +102,13 @@ Instant deadline_of_timeout(i64 timeout_ns) {
 }
 
 Identity identity_of(const Thread& thread) {
-  return {thread.process().id().value, 0, 0};
+  const Credentials& own = thread.credentials();
+  return {thread.process().id().value, own.user.effective, own.group.effective};
+}
+
+Identity sender_identity_of(const Thread& thread) {
+  const Credentials& own = thread.credentials();
+  return {thread.process().id().value, own.user.real, own.group.real};
 }
 
 }  // namespace corral::fs

@@ -47,7 +47,7 @@ Result<u64> UnixSocket::receive(Thread& thread, Transfer& transfer, Receiving& r
 Result<u64> UnixSocket::take_bytes(Transfer& transfer, Receiving& receiving, Messages& used) {
   u64 taken = 0;
   for (Message* message = queue_.front(); message != nullptr && transfer.left() > 0; message = queue_.front()) {
-    if (taken > 0 && wants_identity.load(Order::relaxed) && message->identity.process != receiving.identity.process) break;
+    if (taken > 0 && wants_identity.load(Order::relaxed) && !(message->identity == receiving.identity)) break;
     const u64 now = smaller(transfer.left(), message->size - message->taken);
     const Result<void> copied = message->copy_out(transfer, message->taken, 0, now);
     if (!copied.ok()) {

@@ -1,0 +1,30 @@
+// A user of the machine as far as the kernel counts what is his: made when the first thread runs as him, gone with the last.
+// Any context in which a lock of rank users may be taken; the counts are atomics.
+#pragma once
+
+#include "lib/atomic.h"
+#include "lib/red_black_tree.h"
+#include "lib/ref.h"
+#include "lib/result.h"
+
+namespace corral {
+
+class UserAccount final : public RefCounted<UserAccount> {
+ public:
+  // The one with this number, made if need be. enomem.
+  static Result<Ref<UserAccount>> get(u32 number);
+  // Root's, which is there for ever.
+  static UserAccount& root();
+
+  explicit constexpr UserAccount(u32 number) : number_{number} {}
+  [[nodiscard]] u32 number() const { return number_; }
+  void last_reference_gone();  // hides RefCounted's: takes it out of the table
+
+  Atomic<u32> threads{0};  // that run as this user (the real one): what RLIMIT_NPROC is about
+  TreeLink link;           // the table's lock
+
+ private:
+  const u32 number_;
+};
+
+}  // namespace corral
