@@ -45,7 +45,7 @@ TRIALS = (
           r"5\n"),
     Trial("procps", "ps, free, uptime, vmstat and top read /proc",
           "ps -eo pid,comm | head -2; free | wc -l; uptime | wc -l; vmstat | wc -l; top -bn1 | grep -c Cpu",
-          r" *PID COMMAND\n +1 sh\n3\n1\n3\n1\n"),
+          r" *PID COMMAND\n +1 init\n3\n1\n3\n1\n"),
     Trial("util-linux", "taskset, nice, flock, lscpu, findmnt", "taskset -c 2 nproc; nice -n 5 nice; "
           "flock /tmp/lock echo locked; lscpu | grep -c '^CPU(s): *4'; findmnt -n -o FSTYPE /proc", r"1\n5\nlocked\n1\nproc\n"),
     Trial("htop", "draws its first screen with a meter for each core",
