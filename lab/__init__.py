@@ -1,5 +1,5 @@
 """The host side of Corral: building, running, testing and measuring it.
 
-Only Python's standard library is imported here (matplotlib only when a plot is
-asked for), so that a fresh machine needs nothing before `corral setup`.
+Only Python's standard library is imported here (matplotlib and pyte only when a plot or
+a terminal is asked for), so that a fresh machine needs nothing before `corral setup`.
 """

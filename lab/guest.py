@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -61,6 +61,7 @@ class Guest:
         self.text = ""  # everything the serial line said so far
         self._at = 0  # up to here it was waited for
         self.failed = False  # a wait was in vain: nobody should wait here again
+        self.listener: Callable[[bytes], None] | None = None  # gets what the serial line says, as it is
         self._held = ""
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         wiring = qemu.Wiring(
@@ -150,6 +151,8 @@ class Guest:
         if not ready:
             return False
         data = os.read(self._child.stdout.fileno(), 65536)
+        if self.listener is not None:
+            self.listener(data)
         self.text += self._plain(data)
         return bool(data)
 

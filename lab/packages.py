@@ -40,6 +40,7 @@ TABLE: tuple[Package, ...] = (
     _package("e2fsprogs", "makes and checks ext2 file systems, for the tests", "host-tests", "qemu"),
     _package("busybox-static", "shell and tools of the guest", "build", "linux"),
     _package("qemu-system-x86", "the emulated PC", "qemu"),
+    _package("python3-pyte", "a terminal for full-screen programs, for the tests", "qemu"),
     _package("ovmf", "the emulated PC's UEFI firmware", "uefi"),
     _package("bochs", "the second emulated PC, with virtual time", "bochs"),
     _package("bochsbios", "its firmware", "bochs"),

@@ -48,7 +48,7 @@ TRIALS = (
           r" *PID COMMAND\n +1 init\n3\n1\n3\n1\n"),
     Trial("util-linux", "taskset, nice, flock, lscpu, findmnt", "taskset -c 2 nproc; nice -n 5 nice; "
           "flock /tmp/lock echo locked; lscpu | grep -c '^CPU(s): *4'; findmnt -n -o FSTYPE /proc", r"1\n5\nlocked\n1\nproc\n"),
-    Trial("htop", "draws its first screen with a meter for each core",
+    Trial("htop", "draws its first screen with a meter for each core; the meters move",
           "(sleep 4; printf q) | TERM=linux timeout --foreground 20 htop > /tmp/screen; grep -ac Tasks /tmp/screen", r"1\n"),
     Trial("python3", "the interpreter, its library, threads", "timeout 120 python3 /host/threads.py", r"threads 4000 True\n"),
     Trial("python3 multiprocessing", "processes in a pool, queues, shared memory, subprocess",

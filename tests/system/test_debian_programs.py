@@ -10,6 +10,7 @@ import unittest
 
 from lab import debian, guest, paths, programs
 from lab.testing.shared_guest import SharedGuest
+from lab.testing.terminal import Terminal
 
 SCRIPTS = paths.SYSTEM_TESTS / "debian"
 
@@ -28,6 +29,30 @@ class Programs(SharedGuest, unittest.TestCase):
             self.assertFalse(works, f"{trial.name} works: take its `lacks` out of lab/programs.py")
         else:
             self.assertTrue(works, f"{trial.command}\nshowed\n{answer.output[-3000:]}\nnot\n{trial.shows}")
+
+    def test_the_meters_of_htop_move(self) -> None:
+        """The core that computes has the full meter, also when it becomes another one."""
+        machine, terminal = self.machine, Terminal(100, 30)
+        assert machine is not None
+        with terminal.watching(machine):
+            machine.run(f"{terminal.set_size}; export TERM=linux")
+            machine.run("taskset -c 2 sh -c 'while :; do :; done' &")
+            machine.send("htop -d 5\n")
+            terminal.wait(machine, lambda shown: busy_cores(shown) == [2])
+            machine.send("\x1a")
+            machine.prompt()
+            machine.run("kill %1; taskset -c 1 sh -c 'while :; do :; done' &")
+            machine.send("fg %htop\n")
+            terminal.wait(machine, lambda shown: busy_cores(shown) == [1])
+            machine.send("q")
+            machine.prompt()
+        machine.run("kill $!; wait; stty rows 0 cols 0")
+
+
+def busy_cores(shown: str) -> list[int]:
+    """Those of four whose meters on htop's screen tell more than three quarters; none, if it has not four."""
+    meters = {int(core): float(share) for core, share in re.findall(r"(\d)\[[| ]*([\d.]+)%\]", shown)}
+    return [core for core, share in sorted(meters.items()) if share > 75] if len(meters) == 4 else []
 
 
 def _declare(trial: programs.Trial) -> None:
