@@ -136,7 +136,7 @@ Errno execute_init(Thread& thread) {
 Result<void> start_first_process(const Options& boot_options) {
   options = &boot_options;
   set_machine_end(end_machine);
-  Ref<Process> process = TRY(Process::create(nullptr));
+  Ref<Process> process = TRY(Process::create(nullptr, false));
   process->group.store(process->id().value, Order::relaxed);
   process->session.store(process->id().value, Order::relaxed);
   process->resources = TRY(fs::first_resources(*process));

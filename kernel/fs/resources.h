@@ -15,7 +15,14 @@ class Resources final : public ProcessResources {
         root_{static_cast<Ref<Inode>&&>(root)},
         directory_{static_cast<Ref<Inode>&&>(directory)} {}
 
+  ~Resources() override { set_program({}); }
+
   static Resources& of(Process& process) { return static_cast<Resources&>(*process.resources); }
+
+  // Another process's; null before it has any.
+  static Ref<Resources> of_another(Process& process) {
+    return Ref<Resources>::adopt(static_cast<Resources*>(process.resources_for_others().release()));
+  }
 
   Result<Ref<ProcessResources>> duplicate() override;
   void before_exec() override { files_->close_marked(); }

@@ -158,7 +158,7 @@ Result<Ref<Inode>> find(const WalkStart& start, std::string_view path, Follow fo
   return walk.file;
 }
 
-Result<std::string_view> path_below(Inode& file, const Inode& root, std::span<char> to) {
+Result<std::string_view> path_below(Inode& file, const Inode& root, std::span<char> to, bool* is_below) {
   char name[name_max];
   u64 start = to.size();  // the text grows from the end of `to` towards its beginning
   Ref<Inode> here = Ref<Inode>::share(file);
@@ -166,7 +166,10 @@ Result<std::string_view> path_below(Inode& file, const Inode& root, std::span<ch
     Ref<Inode> above = TRY(here->parent());
     if (above.get() == here.get()) {
       Ref<Inode> covered = mounts::covered_by(*here);
-      if (!covered) break;
+      if (!covered) {
+        if (is_below != nullptr) *is_below = false;
+        break;
+      }
       here = covered;
       continue;
     }

@@ -57,6 +57,6 @@ Result<Ref<Inode>> find(const WalkStart& start, std::string_view path, Follow fo
 
 // The absolute path of a file, somewhere in `to`. enoent: it has none any more; erange: longer than `to`.
 Result<std::string_view> path_of(Inode& file, std::span<char> to);
-Result<std::string_view> path_below(Inode& file, const Inode& root, std::span<char> to);
+Result<std::string_view> path_below(Inode& file, const Inode& root, std::span<char> to, bool* is_below = nullptr);
 
 }  // namespace corral::fs

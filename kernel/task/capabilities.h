@@ -25,8 +25,10 @@ enum class Capability : u8 {
   sys_nice = 23,
   sys_resource = 24,
   sys_time = 25,
+  sys_tty_config = 26,
   mknod = 27,
   mac_override = 32,
+  syslog = 34,
 };
 inline constexpr u32 capability_count = 41;  // … CAP_CHECKPOINT_RESTORE
 

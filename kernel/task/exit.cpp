@@ -102,6 +102,7 @@ void end_process(Process& process) {
     process.stop_signal = 0;
     process.continued = false;
     process.borrows_space.store(false, Order::release);
+    process.child_changed.wake_all();  // who lent it its memory
     if (process.parent != nullptr) {
       Process& parent = *process.parent;
       signal = process.exit_signal;

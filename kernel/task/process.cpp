@@ -20,7 +20,7 @@ Process::~Process() {
   signals::drop_pending(pending, waiting, ~SignalSet{0});
 }
 
-Result<Ref<Process>> Process::create(Process* creator) {
+Result<Ref<Process>> Process::create(Process* creator, bool as_sibling) {
   ProcessTable& table = process_table();
   Process* process = static_cast<Process*>(memory::allocate(sizeof(Process)));
   if (process == nullptr) return Errno::enomem;
@@ -38,7 +38,11 @@ Result<Ref<Process>> Process::create(Process* creator) {
   if (creator == nullptr) {
     table.first = process;
   } else {
-    creator->children.push_back(*process);
+    if (as_sibling) {
+      process->parent = creator->parent;
+      process->exit_signal = creator->exit_signal;
+    }
+    process->parent->children.push_back(*process);
   }
   return Ref<Process>::adopt(process);
 }
@@ -197,7 +201,7 @@ void Process::give_back_space() {
   if (!borrows_space.load(Order::relaxed)) return;
   LockGuard guard{process_table().lock};
   borrows_space.store(false, Order::release);
-  if (parent != nullptr) parent->child_changed.wake_all();
+  child_changed.wake_all();
 }
 
 void Process::abandon() {
@@ -205,6 +209,20 @@ void Process::abandon() {
   set_space({});
   LockGuard guard{process_table().lock};
   reap(*this);
+}
+
+Ref<ProcessResources> Process::resources_for_others() {
+  LockGuard guard{lock_};
+  return resources;
+}
+
+Result<void> Process::unshare_resources() {
+  if (!resources->shared()) return {};
+  if (thread_count() > 1) return Errno::einval;
+  Ref<ProcessResources> own = TRY(resources->duplicate());
+  LockGuard guard{lock_};
+  std::swap(resources, own);
+  return {};
 }
 
 Result<void> Process::become_alone(Thread& thread) {

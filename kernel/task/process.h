@@ -24,6 +24,7 @@ class ProcessResources : public RefCounted<ProcessResources> {
  public:
   virtual ~ProcessResources() = default;
   virtual Result<Ref<ProcessResources>> duplicate() = 0;  // fork; enomem
+  [[nodiscard]] bool shared() const { return references() > 1; }  // with another process; or one that looks at it just now
   virtual void before_exec() = 0;                         // close-on-exec
   virtual void release_all() = 0;                         // the process ends: close everything now
 };
@@ -32,9 +33,9 @@ enum class ProcessState : u8 { alive, zombie, reaped };
 
 class Process final : public RefCounted<Process> {
  public:
-  // A process without threads, in the table, child of `parent` (null: the first one). enomem, eagain (no id left, or the parent is
-  // ending).
-  static Result<Ref<Process>> create(Process* parent);
+  // A process without threads, in the table, child of `creator` (null: the first one), or `as_sibling` of its parent, with its signal at
+  // the end (CLONE_PARENT; not in the first process). enomem, eagain (no id left, or the creator is ending).
+  static Result<Ref<Process>> create(Process* creator, bool as_sibling);
   ~Process();
 
   [[nodiscard]] ProcessId id() const { return id_; }
@@ -88,7 +89,11 @@ class Process final : public RefCounted<Process> {
   // process, parent told. Thread context; then answer Errno{} from the step with thread.ended set.
   void thread_ends(Thread& thread) EXCLUDES(lock_);
 
-  Ref<ProcessResources> resources;  // set before the first thread runs; its own locks inside
+  // Set before the first thread runs, and changed by the only thread alone; its own locks inside. Others take a reference.
+  Ref<ProcessResources> resources;
+  [[nodiscard]] Ref<ProcessResources> resources_for_others() EXCLUDES(lock_);
+  // What it shares with other processes becomes its own. einval: it has other threads, which share it too; enomem.
+  Result<void> unshare_resources() EXCLUDES(lock_);
   SignalAction actions[signal_count + 1] GUARDED_BY(lock_) = {};
   Atomic<SignalSet> pending{0};  // signals for the process as a whole: any reads, changed under lock_
   PendingSignals waiting GUARDED_BY(lock_);
@@ -182,7 +187,7 @@ class Process final : public RefCounted<Process> {
   i32 exit_signal = sigchld;  // 0: none
   i32 stop_signal = 0;  // not 0: stopped, and wait4(WUNTRACED) has not told yet
   bool continued = false;  // wait4(WCONTINUED) has not told yet
-  WaitQueue child_changed;  // threads of this process in wait4, and the parent of a vfork child
+  WaitQueue child_changed;  // threads of this process in wait4, and who waits for it to give back memory (vfork)
 };
 
 namespace signals {

@@ -39,14 +39,15 @@ Errno release_word(Thread& thread, VirtualAddress address, bool inherits) {
 }  // namespace
 
 Errno release_robust_list(Thread& thread) {
-  if (thread.robust_list.value == 0) return Errno{};
+  const u64 list = thread.robust_list.load(Order::relaxed);
+  if (list == 0) return Errno{};
   thread.step = {};  // a wake that another core has executed meanwhile is done
   vm::AddressSpace& space = *thread.space;
-  const Result<Head> head = vm::read_user<Head>(space, thread.caller, thread.robust_list);
+  const Result<Head> head = vm::read_user<Head>(space, thread.caller, {list});
   if (!head) return head.error() == Errno::blocked ? Errno::blocked : Errno{};
   const u64 offset = static_cast<u64>(head.value().word_offset);
   u64 entry = head.value().first;
-  for (u32 length = 0; length < longest_list && entry != thread.robust_list.value && entry != 0; ++length) {
+  for (u32 length = 0; length < longest_list && entry != list && entry != 0; ++length) {
     const Result<u64> next = vm::read_user<u64>(space, thread.caller, {entry & ~u64{1}});
     if (!next) return next.error() == Errno::blocked ? Errno::blocked : Errno{};
     const Errno result = release_word(thread, {(entry & ~u64{1}) + offset}, (entry & 1) != 0);

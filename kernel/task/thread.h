@@ -91,7 +91,7 @@ class Thread final : public RefCounted<Thread>, public Waiter {
 
   // Linux's per-thread pointers
   VirtualAddress clear_child_tid{};   // thread: CLONE_CHILD_CLEARTID
-  VirtualAddress robust_list{};       // thread: set_robust_list
+  Atomic<u64> robust_list{0};         // thread: set_robust_list; others may ask for it
   ThreadSignals signals;              // see task/signals.h
   RemoteCall remote_call{*this};      // thread: a question to another core
   futex::Operation futex{*this};      // see task/futex.h
@@ -129,7 +129,7 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   void set_credentials(Ref<Credentials> fresh);  // thread; counts it where it belongs now
   Atomic<bool> no_new_privileges{false};  // thread writes, any reads: programs that it executes give it no new rights
 
-  i64 timer_slack_ns = 50'000;  // thread: kept to be told (prctl)
+  i64 timer_slack_ns = 50'000, usual_timer_slack_ns = 50'000;  // thread: kept to be told (prctl); usual: its creator's
   u16 node_policy = 0;  // thread: kept to be told (set_mempolicy)
   Atomic<u32> io_priority{0};  // any: kept to be told (ioprio_set)
   sched::Reservation reservation GUARDED_BY(reservations::lock);  // of SCHED_DEADLINE

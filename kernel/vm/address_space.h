@@ -56,6 +56,7 @@ struct MapRequest {
   bool may_write = true;       // false: mprotect must not add the right to write (file open for reading only)
   bool populate = false;
   bool small_pages = false;    // never large ones
+  bool locked = false;
   bool reserve = true;         // false: as much as wished, whatever memory there is (MAP_NORESERVE)
   VirtualAddress limit{user_end};  // unless fixed: the area ends at or below
   AreaKind kind = AreaKind::anonymous;  // stack, not fixed: ends at stack_end
@@ -99,6 +100,14 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   // What mbind() asks for, and what it was; the range has no gap, else enomem and nothing changed; efault: no area there.
   Result<void> keep_node_policy(Caller& caller, VirtualAddress start, u64 length, u16 policy);
   Result<u16> node_policy(VirtualAddress address) EXCLUDES(lock_);
+  // mlock, munlock: marks the range, or all areas there are. enomem: gaps; what lies between them is marked.
+  Result<void> set_locked(Caller& caller, VirtualAddress start, u64 length, bool locked);
+  Result<void> set_all_locked(Caller& caller, bool locked);
+  // Bytes of [start, end) that are locked.
+  [[nodiscard]] u64 locked_bytes(VirtualAddress start = {}, VirtualAddress end = {user_end}) EXCLUDES(lock_);
+  // Areas that are made from now on are locked (MCL_FUTURE). Not inherited by fork.
+  [[nodiscard]] bool locks_new() const { return locks_new_.load(Order::relaxed); }
+  void lock_new(bool wanted) { locks_new_.store(wanted, Order::relaxed); }
   // A copy-on-write child. The parent's writable private pages become read-only on every core first; but the page of
   // `kept` (0: none) stays as it is, and the child gets a copy of it at once: so a prepared word stays prepared.
   Result<Ref<AddressSpace>> fork(Caller& caller, VirtualAddress kept = {});
@@ -270,6 +279,7 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   Atomic<u64> generation_{1};  // one more each time that translations are taken away; see vm/core_translation.cpp
   Atomic<u64> limit_{~u64{0}};
   Atomic<u64> data_limit_{~u64{0}};
+  Atomic<bool> locks_new_{false};
   Atomic<u64> changes_begun_{0};
 
   SpinLock lock_{Rank::address_space, "address space"};

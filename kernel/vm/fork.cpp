@@ -32,6 +32,7 @@ Result<void> AddressSpace::copy_area(AddressSpace& child, Caller& caller, const 
   copy->start = area.start;
   copy->end = area.end;
   copy->copy_attributes(area);
+  copy->locked = false;
   child.areas_.insert(*copy);
   if (area.shared) return {};  // the pages stay in their backing: the child's faults find them there
   arch::PageTable::Copied copied;

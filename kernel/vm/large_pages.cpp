@@ -68,6 +68,26 @@ Result<void> AddressSpace::keep_node_policy(Caller& caller, VirtualAddress start
   return advise(caller, start, length, true, [&](Area& area) { area.node_policy = policy; });
 }
 
+Result<void> AddressSpace::set_locked(Caller& caller, VirtualAddress start, u64 length, bool locked) {
+  return advise(caller, start, length, false, [&](Area& area) { area.locked = locked; });
+}
+
+Result<void> AddressSpace::set_all_locked(Caller& caller, bool locked) {
+  const Result<void> marked = set_locked(caller, VirtualAddress{}, user_end, locked);
+  return !marked.ok() && marked.error() == Errno::blocked ? marked : Result<void>{};  // between areas there are gaps, of course
+}
+
+u64 AddressSpace::locked_bytes(VirtualAddress start, VirtualAddress end) {
+  LockGuard guard{lock_};
+  u64 bytes = 0;
+  for (const Area* area = areas_.first_above(start); area != nullptr && area->start < end; area = areas_.next(*area)) {
+    if (!area->locked) continue;
+    const VirtualAddress first = area->start < start ? start : area->start;
+    bytes += (area->end < end ? area->end : end) - first;
+  }
+  return bytes;
+}
+
 Result<u16> AddressSpace::node_policy(VirtualAddress address) {
   LockGuard guard{lock_};
   const Area* area = areas_.find(address);

@@ -63,6 +63,7 @@ Result<void> AddressSpace::prepare_area(Caller& caller, const MapRequest& reques
   area->shared = request.shared;
   area->small_pages = request.small_pages;
   area->may_write = request.may_write;
+  area->locked = request.locked;
   area->kind = request.kind;
   area->backing = static_cast<Ref<Backing>&&>(backing);
   area->first_page = request.first_page;
@@ -154,6 +155,7 @@ bool AddressSpace::grow_break(VirtualAddress from, VirtualAddress to) {
   area->end = to;
   area->protection = {.read = true, .write = true, .execute = false};
   area->kind = AreaKind::heap;
+  area->locked = locks_new_.load(Order::relaxed);
   // One page stays free above, as Linux has it: a heap that runs over faults.
   if (!areas_.is_free(from, to + page_size) || !check_growth(to - from, 0, true).ok()) {
     delete area;

@@ -6,7 +6,9 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/select.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 namespace {
@@ -191,6 +193,61 @@ void test_select() {
   CHECK_EQ(select(pipe.reader + 1, &readers, nullptr, nullptr, nullptr), 1);  // the end of the file can be read
 }
 
+// The calls themselves: the libraries hand them a copy of the time. What is left of it is written whatever comes of the call.
+void test_rest_of_time() {
+  Pipe pipe;
+  pollfd polled = {pipe.reader, POLLIN, 0};
+  timespec time = {100, 0};
+  timespec* const no_rest = nullptr;
+  CHECK_EQ(write(pipe.writer, "x", 1), 1);
+  CHECK_EQ(syscall(SYS_ppoll, &polled, 1, &time, nullptr, 8), 1);
+  CHECK(time.tv_sec < 100 && time.tv_sec > 0);
+  CHECK_EQ(syscall(SYS_ppoll, &polled, 1, no_rest, nullptr, 8), 1);
+  char byte;
+  CHECK_EQ(read(pipe.reader, &byte, 1), 1);
+  time = {0, 2000000};
+  CHECK_EQ(syscall(SYS_ppoll, &polled, 1, &time, nullptr, 8), 0);
+  CHECK_EQ(time.tv_sec, 0);
+  CHECK_EQ(time.tv_nsec, 0);
+  timeval wait = {100, 0};
+  fd_set readers;
+  FD_ZERO(&readers);
+  FD_SET(50, &readers);
+  CHECK_ERRNO(syscall(SYS_select, 51, &readers, nullptr, nullptr, &wait), EBADF);
+  wait = {100, 0};
+  FD_ZERO(&readers);
+  FD_SET(pipe.writer, &readers);
+  CHECK_EQ(syscall(SYS_select, pipe.writer + 1, nullptr, &readers, nullptr, &wait), 1);
+  CHECK(wait.tv_sec < 100 && wait.tv_sec > 0 && wait.tv_usec < 1000000);
+  // Memory that cannot be written: the call counts nevertheless.
+  static const timeval kept = {0, 1000};
+  CHECK_EQ(syscall(SYS_select, 0, nullptr, nullptr, nullptr, &kept), 0);
+}
+
+// The time is read once: what another thread does to it while the call waits has no effect.
+void test_time_is_read_once() {
+  Pipe pipe;
+  auto* time = static_cast<timespec*>(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  CHECK(time != MAP_FAILED);
+  *time = {100, 0};
+  struct Other {
+    timespec* time;
+    int writer;
+  } other = {time, pipe.writer};
+  const auto change = [](void* argument) -> void* {
+    const auto* given = static_cast<Other*>(argument);
+    check_sleep_us(20000);
+    CHECK_EQ(munmap(given->time, 4096), 0);
+    CHECK_EQ(write(given->writer, "x", 1), 1);
+    return nullptr;
+  };
+  pthread_t thread;
+  CHECK_EQ(pthread_create(&thread, nullptr, change, &other), 0);
+  pollfd polled = {pipe.reader, POLLIN, 0};
+  CHECK_EQ(syscall(SYS_ppoll, &polled, 1, time, nullptr, 8), 1);
+  CHECK_EQ(pthread_join(thread, nullptr), 0);
+}
+
 volatile sig_atomic_t handled;
 
 void test_signals() {
@@ -232,6 +289,8 @@ int main(int argc, char** argv) {
   test_time();
   test_wakeups();
   test_select();
+  test_rest_of_time();
+  test_time_is_read_once();
   test_signals();
   test_exchange();
   test_crowd();

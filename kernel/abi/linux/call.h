@@ -53,6 +53,7 @@ struct Entry {
 [[nodiscard]] std::span<const Entry> send_calls();       // kill, tgkill …
 [[nodiscard]] std::span<const Entry> signal_return_calls();
 [[nodiscard]] std::span<const Entry> memory_calls();
+[[nodiscard]] std::span<const Entry> page_lock_calls();  // mlock …
 [[nodiscard]] std::span<const Entry> time_calls();
 [[nodiscard]] std::span<const Entry> wall_clock_calls();
 [[nodiscard]] std::span<const Entry> timer_calls();      // alarm, setitimer, timer_create …
@@ -65,6 +66,7 @@ struct Entry {
 [[nodiscard]] std::span<const Entry> node_calls();       // mbind, set_mempolicy, get_mempolicy
 [[nodiscard]] std::span<const Entry> scheduling_calls();
 [[nodiscard]] std::span<const Entry> system_calls();
+[[nodiscard]] std::span<const Entry> uname_calls();      // and sethostname
 [[nodiscard]] std::span<const Entry> limit_calls();      // prlimit and its older forms
 
 }  // namespace corral::abi

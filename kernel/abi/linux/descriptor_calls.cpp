@@ -39,6 +39,7 @@ Result<i64> sys_close_range(Call& call) {
   const u32 last = static_cast<u32>(call.argument[1]);
   const u32 flags = static_cast<u32>(call.argument[2]);
   if (first > last || (flags & ~(unshare | mark)) != 0) return Errno::einval;
+  if ((flags & unshare) != 0) TRY(call.process.unshare_resources());
   resources_of(call).files().close_range(first, last, (flags & mark) != 0);
   return 0;
 }

@@ -135,7 +135,7 @@ void commit(Thread& thread, LoadedProgram& program, NextCredentials& next, std::
   thread.signals.alternate_stack.forget();
   thread.signals.restore_blocked = false;
   thread.clear_child_tid = {};
-  thread.robust_list = {};
+  thread.robust_list.store(0, Order::relaxed);
   thread.tls = 0;
   thread.second_base = 0;
   thread.frame.start_user(program.entry, program.stack_pointer);
@@ -236,6 +236,11 @@ Result<void> execute_program(Thread& thread, i32 directory, std::string_view pat
   if (!loaded.ok()) {
     file->end_executing();
     return loaded.error();
+  }
+  // What was shared with another process stays with that one (clone with CLONE_FILES).
+  if (const Result<void> own = thread.process().unshare_resources(); !own.ok()) {
+    file->end_executing();
+    return own.error();
   }
   LoadedProgram program = loaded.take();
   fs::Resources::of(thread.process()).set_program(file);

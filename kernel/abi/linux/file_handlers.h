@@ -10,6 +10,7 @@ namespace corral::abi {
 
 // The lists of calls on descriptors and on names of files, for table.cpp.
 [[nodiscard]] std::span<const Entry> transfer_calls();    // read, write and their relatives
+[[nodiscard]] std::span<const Entry> directory_calls();   // getdents64
 [[nodiscard]] std::span<const Entry> copy_calls();        // sendfile, copy_file_range
 [[nodiscard]] std::span<const Entry> descriptor_calls();  // dup, fcntl, ioctl, lseek …
 [[nodiscard]] std::span<const Entry> space_calls();       // fallocate, fadvise64, memfd_create

@@ -6,7 +6,7 @@
 
 #include "abi/linux/call.h"
 #include "fs/types.h"
-#include "ipc/sysv/ids.h"
+#include "ipc/sysv/access.h"
 
 namespace corral::abi {
 

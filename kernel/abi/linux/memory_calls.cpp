@@ -1,10 +1,10 @@
-// mmap, munmap, mprotect, brk, mremap, madvise, mincore, msync and the mlock family: arguments as Linux has them, checked
-// in its order. Sources: Linux man-pages mmap(2), mprotect(2), mremap(2), madvise(2), mincore(2), msync(2), mlock(2).
+// mmap, munmap, mprotect, brk, mremap, madvise, mincore, msync: arguments as Linux has them, checked in its order.
+// Sources: Linux man-pages mmap(2), mprotect(2), mremap(2), madvise(2), mincore(2), msync(2).
 //
 // A change of mappings that is under way (Caller::under_way) goes on first, before anything is checked again: it holds the
-// change lock of the address space. Memory is never written to a disc and never taken away, so that locking pages
-// means to touch them, and most advice has nothing to change.
+// change lock of the address space. Memory is never written to a disc and never taken away, so that most advice has nothing to change.
 #include "abi/linux/call.h"
+#include "abi/linux/page_lock_calls.h"
 #include "fs/resources.h"
 #include "fs/seals.h"
 #include "fs/step_memory.h"
@@ -109,12 +109,19 @@ Result<i64> sys_mmap(Call& call) {
   request.protection = protection_of(call.argument[2]);
   request.fixed = (flags & map_fixed) != 0;
   request.fixed_noreplace = (flags & map_fixed_noreplace) != 0;
-  request.populate = (flags & (map_populate | map_locked)) != 0 && (flags & map_nonblock) == 0;
+  request.populate =
+      ((flags & map_locked) != 0 || call.space.locks_new() || (flags & (map_populate | map_nonblock)) == map_populate);
   request.small_pages = (flags & map_stack) != 0;  // thousands of stacks, each hardly used
   request.reserve = (flags & map_noreserve) == 0;
   if ((flags & map_32bit) != 0) request.limit = VirtualAddress{end_of_32bit_mappings};
-  if (anonymous && (flags & map_hugetlb) != 0) return Errno::enomem;  // there are no huge pages
+  if (anonymous && (flags & map_hugetlb) != 0) {  // there are none, of 2 MiB and of 1 GiB
+    const u64 size_bits = flags >> 26 & 63;  // MAP_HUGE_SHIFT; 0: whichever
+    return size_bits == 0 || size_bits == 21 || size_bits == 30 ? Errno::enomem : Errno::einval;
+  }
   TRY(vm::AddressSpace::check_place(request));
+  if ((flags & map_locked) != 0 && !may_lock_pages(call)) return Errno::eperm;
+  request.locked = (flags & map_locked) != 0 || call.space.locks_new();
+  if (request.locked && exceeds_lock_limit(call, round_up(request.length, page_size))) return Errno::eagain;
   if (anonymous) {
     const u64 type = flags & map_type;
     if (type != map_shared && type != map_private) return Errno::einval;
@@ -177,21 +184,6 @@ Result<i64> sys_mremap(Call& call) {
 
 // ---- advice --------------------------------------------------------------------------------------------------------------
 
-// Touches every page of [start, end) as a program would; where it was is kept in the step, so that a wait does not begin
-// again. `best`: write where the area allows it, else read.
-Result<void> touch(Call& call, VirtualAddress start, VirtualAddress end, vm::Access access, bool best) {
-  u64& reached = call.thread.step.word[0];
-  for (VirtualAddress page = start + reached; page < end; page = page + page_size) {
-    Result<void> touched = call.space.handle_fault(call.thread.caller, page, access);
-    if (best && !touched.ok() && touched.error() == Errno::eacces) {
-      touched = call.space.handle_fault(call.thread.caller, page, vm::Access::read);
-    }
-    if (!touched.ok()) return touched.error() == Errno::eio ? Errno::efault : touched.error();
-    reached = page + page_size - start;
-  }
-  return {};
-}
-
 Result<i64> sys_madvise(Call& call) {
   enum Advice : int {
     normal = 0,
@@ -240,6 +232,8 @@ Result<i64> sys_madvise(Call& call) {
   const u64 rounded = round_up(length, page_size);
   if (rounded < length || start.value + rounded < start.value) return Errno::einval;
   if (rounded == 0) return i64{0};
+  const bool takes_away = advice == dont_need || advice == free || advice == cold || advice == page_out;
+  if (takes_away && !caller.under_way() && call.space.locked_bytes(start, start + rounded) != 0) return Errno::einval;
   switch (advice) {
     case dont_need:
     case dont_need_locked: return as_result(call.space.discard(caller, start, length));
@@ -251,7 +245,7 @@ Result<i64> sys_madvise(Call& call) {
   if (!call.space.covers(start, start + rounded)) return Errno::enomem;
   if (advice == populate_read || advice == populate_write) {
     const auto access = advice == populate_write ? vm::Access::write : vm::Access::read;
-    const Errno touched = touch(call, start, start + rounded, access, false).error();
+    const Errno touched = touch_pages(call, start, start + rounded, access, false).error();
     return as_result(Result<void>{touched == Errno::eacces ? Errno::einval : touched});
   }
   return i64{0};
@@ -284,6 +278,7 @@ Result<i64> sys_msync(Call& call) {
   const VirtualAddress end = start + round_up(call.argument[1], page_size);
   if (end < start) return Errno::enomem;
   if (end == start) return i64{0};
+  if ((flags & invalidate) != 0 && call.space.locked_bytes(start, end) != 0) return Errno::ebusy;
   // How far it has come, and how far with the file that is there.
   u64& done = call.thread.step.word[0];
   u64& progress = call.thread.step.word[1];
@@ -301,62 +296,10 @@ Result<i64> sys_msync(Call& call) {
   return i64{0};
 }
 
-// ---- locking ---------------------------------------------------------------------------------------------------------------
-
-// The whole pages of an mlock range; einval: it wraps round. Empty: end == start.
-Result<void> lock_range(Call& call, VirtualAddress& start, VirtualAddress& end) {
-  start = call.address(0).page();
-  end = start + round_up(call.argument[1] + call.argument[0] % page_size, page_size);
-  if (end < start) return Errno::einval;
-  if (end > start && !call.space.covers(start, end)) return Errno::enomem;
-  return {};
-}
-
-Result<i64> lock_pages(Call& call, bool on_fault) {
-  VirtualAddress start;
-  VirtualAddress end;
-  TRY(lock_range(call, start, end));
-  if (on_fault) return i64{0};
-  Result<void> touched = touch(call, start, end, vm::Access::write, true);
-  if (!touched.ok() && touched.error() != Errno::blocked) return Errno::enomem;  // a part that may not be accessed
-  return as_result(Result<void>{touched.error()});
-}
-
-Result<i64> sys_mlock(Call& call) {
-  return lock_pages(call, false);
-}
-
-Result<i64> sys_mlock2(Call& call) {
-  constexpr u64 on_fault = 1;
-  if ((call.argument[2] & ~on_fault) != 0) return Errno::einval;
-  return lock_pages(call, (call.argument[2] & on_fault) != 0);
-}
-
-Result<i64> sys_munlock(Call& call) {
-  VirtualAddress start;
-  VirtualAddress end;
-  return as_result(lock_range(call, start, end));
-}
-
-Result<i64> sys_mlockall(Call& call) {
-  constexpr u64 on_fault = 4;
-  const u64 flags = call.argument[0];
-  if (flags == 0 || (flags & ~u64{7}) != 0 || flags == on_fault) return Errno::einval;
-  return i64{0};
-}
-
-Result<i64> sys_munlockall(Call&) {
-  return i64{0};
-}
-
 constexpr Entry entries[] = {
-    {9, "mmap", sys_mmap},           {10, "mprotect", sys_mprotect},
-    {11, "munmap", sys_munmap},      {12, "brk", sys_brk},
-    {25, "mremap", sys_mremap},      {26, "msync", sys_msync},
-    {27, "mincore", sys_mincore},    {28, "madvise", sys_madvise},
-    {149, "mlock", sys_mlock},       {150, "munlock", sys_munlock},
-    {151, "mlockall", sys_mlockall}, {152, "munlockall", sys_munlockall},
-    {325, "mlock2", sys_mlock2},     {329, "pkey_mprotect", sys_pkey_mprotect},
+    {9, "mmap", sys_mmap},        {10, "mprotect", sys_mprotect}, {11, "munmap", sys_munmap},
+    {12, "brk", sys_brk},         {25, "mremap", sys_mremap},     {26, "msync", sys_msync},
+    {27, "mincore", sys_mincore}, {28, "madvise", sys_madvise},   {329, "pkey_mprotect", sys_pkey_mprotect},
 };
 
 }  // namespace

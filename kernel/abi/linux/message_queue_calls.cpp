@@ -5,6 +5,7 @@
 #include "abi/linux/time_values.h"
 #include "device/clock.h"
 #include "fs/inode.h"
+#include "fs/permission.h"
 #include "ipc/posix/message_queue.h"
 #include "memory/heap.h"
 
@@ -45,24 +46,31 @@ Result<Ref<MessageQueue>> make_queue(Call& call, const QueueAttributes* wanted) 
     bytes = static_cast<u64>(wanted->bytes);
     if (most > Limits::messages || bytes > Limits::message_bytes) return Errno::einval;
   }
-  return MessageQueue::create(ipc::message_queues::files(), permissions, most, bytes, call.process.limits.message_queues);
+  auto& files = ipc::message_queues::files();
+  Ref<MessageQueue> made = TRY(MessageQueue::create(files, permissions, most, bytes, call.process.limits.message_queues));
+  const Credentials& credentials = call.thread.credentials();
+  made->set_owner(credentials.user.files, credentials.group.files);
+  return made;
 }
 
-Result<Ref<MessageQueue>> find_existing(std::string_view name, u32 flags) {
+Result<Ref<MessageQueue>> find_existing(const Call& call, std::string_view name, u32 flags) {
   Ref<MessageQueue> found = TRY(ipc::message_queues::find(name));
   if ((flags & fs::o_creat) != 0 && (flags & fs::o_excl) != 0) return Errno::eexist;
-  if ((flags & fs::o_accmode) == fs::o_accmode) return Errno::einval;
+  const u32 way = flags & fs::o_accmode;
+  if (way == fs::o_accmode) return Errno::einval;
+  const u32 wanted = (way != fs::o_wronly ? fs::may_read : 0) | (way != fs::o_rdonly ? fs::may_write : 0);
+  TRY(fs::permission::check(*found, call.thread.credentials(), wanted));
   return found;
 }
 
 Result<Ref<MessageQueue>> find_or_make(Call& call, std::string_view name, u32 flags, const QueueAttributes* wanted) {
-  Result<Ref<MessageQueue>> found = find_existing(name, flags);
+  Result<Ref<MessageQueue>> found = find_existing(call, name, flags);
   if (found.ok() || found.error() != Errno::enoent || (flags & fs::o_creat) == 0 || name.empty()) return found;
   Ref<MessageQueue> made = TRY(make_queue(call, wanted));
   const Result<void> added = ipc::message_queues::add(name, made);
   if (added.ok()) return made;
   if (added.error() != Errno::eexist) return added.error();
-  return find_existing(name, flags);  // another thread was faster
+  return find_existing(call, name, flags);  // another thread was faster
 }
 
 Result<i64> sys_mq_open(Call& call) {
@@ -80,6 +88,9 @@ Result<i64> sys_mq_open(Call& call) {
 Result<i64> sys_mq_unlink(Call& call) {
   UserPath name;
   TRY(name.take(call, call.address(0)));
+  const Ref<MessageQueue> queue = TRY(ipc::message_queues::find(name.text()));
+  const Ref<fs::Inode> directory = ipc::message_queues::files().root();
+  TRY(fs::permission::check_remove(*directory, *queue, call.thread.credentials()));
   return success(ipc::message_queues::unlink(name.text()));
 }
 

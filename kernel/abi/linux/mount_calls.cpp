@@ -9,6 +9,7 @@
 #include "fs/permission.h"
 #include "fs/ram/ram_file_system.h"
 #include "fs/step_memory.h"
+#include "lib/memory_functions.h"
 #include "memory/heap.h"
 #include "memory/page_allocator.h"
 
@@ -23,12 +24,21 @@ Result<i64> tell_directory(Call& call, std::span<char> text) {
   fs::Resources& resources = resources_of(call);
   Ref<Inode> directory = resources.directory();
   Ref<Inode> root = resources.root();
+  constexpr std::string_view outside = "(unreachable)";  // of the root directory: stands before the path
   text.back() = 0;
-  const Result<std::string_view> path = fs::path_below(*directory, *root, text.first(text.size() - 1));
+  bool is_below = true;
+  const auto room = text.subspan(outside.size(), text.size() - outside.size() - 1);
+  const Result<std::string_view> path = fs::path_below(*directory, *root, room, &is_below);
   if (!path.ok()) return path.error() == Errno::erange ? Errno::enametoolong : path.error();
-  const u64 size = path.value().size() + 1;  // with the NUL that stands behind it
+  u64 size = path.value().size() + 1;  // with the NUL that stands behind it
+  char* start = text.data() + (text.size() - size);
+  if (!is_below) {
+    size += outside.size();
+    start -= outside.size();
+    memcpy(start, outside.data(), outside.size());
+  }
   if (size > call.argument[1]) return Errno::erange;
-  TRY(vm::copy_out(call.space, call.thread.caller, call.address(0), path.value().data(), size));
+  TRY(vm::copy_out(call.space, call.thread.caller, call.address(0), start, size));
   return static_cast<i64>(size);
 }
 

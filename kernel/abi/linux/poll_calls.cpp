@@ -13,8 +13,21 @@ namespace corral::abi {
 
 namespace {
 
-constexpr unsigned word_polling = 0, word_deadline = 1;
-constexpr u32 phase_started = 1;
+constexpr unsigned word_polling = 0, word_deadline = 1, word_result = 2, word_succeeded = 3;
+constexpr u32 phase_started = 1, phase_over = 2;
+
+// What the program says in its memory. Read at the call's first run only: another thread may change it meanwhile.
+struct Wish {
+  Instant deadline = never;
+  VirtualAddress mask{};
+  u64 mask_size = 0;
+};
+
+// Where what is left of the time goes; null: nowhere.
+struct Rest {
+  VirtualAddress to{};
+  bool in_microseconds = false;
+};
 
 struct PolledFile {  // struct pollfd
   i32 descriptor;
@@ -104,21 +117,38 @@ Result<u64> wait(Call& call, Polling& polling, Instant deadline) {
   }
 }
 
-// Runs one call: `prepare` fills the Polling at the first run, `tell` gives the program what was found.
-template <class Prepare, class Tell>
-Result<i64> run(Call& call, Instant deadline, VirtualAddress mask, u64 mask_size, Prepare&& prepare, Tell&& tell) {
+// The end of a call, which tells what is left of its time, whatever came of it. It counts even if that cannot be written.
+Result<i64> tell_rest(Call& call, const Rest& rest) {
+  const StepState& step = call.thread.step;
+  const Instant deadline{static_cast<i64>(step.word[word_deadline])};
+  if (deadline != Instant{} && deadline != never) {
+    const Instant now = clock::now();
+    TimeSpec left = time_spec(deadline > now ? (deadline - now).ns : 0);
+    if (rest.in_microseconds) left.nanoseconds /= 1000;
+    const Result<void> written = call.write(rest.to, left);
+    if (!written.ok() && written.error() == Errno::blocked) return Errno::blocked;
+  }
+  if (step.word[word_succeeded] == 0) return static_cast<Errno>(step.word[word_result]);
+  return static_cast<i64>(step.word[word_result]);
+}
+
+// Runs one call: `ask` answers the Wish and `prepare` fills the Polling at the first run, `tell` gives the program what was found.
+template <class Ask, class Prepare, class Tell>
+Result<i64> run(Call& call, const Rest& rest, Ask&& ask, Prepare&& prepare, Tell&& tell) {
   StepState& step = call.thread.step;
+  if (step.phase == phase_over) return tell_rest(call, rest);
   if (step.phase != phase_started) {
+    const Wish wish = TRY(ask());
     Polling* made = TRY(memory::make<Polling>());
     Result<void> prepared = prepare(*made);
-    if (prepared.ok()) prepared = set_temporary_mask(call, mask, mask_size);
+    if (prepared.ok()) prepared = set_temporary_mask(call, wish.mask, wish.mask_size);
     if (!prepared.ok()) {
       delete made;
       return prepared.error();
     }
     step.phase = phase_started;
     step.word[word_polling] = reinterpret_cast<u64>(made);
-    step.word[word_deadline] = static_cast<u64>(deadline.ns);
+    step.word[word_deadline] = static_cast<u64>(wish.deadline.ns);
   }
   auto* polling = reinterpret_cast<Polling*>(step.word[word_polling]);
   const Result<u64> ready = wait(call, *polling, Instant{static_cast<i64>(step.word[word_deadline])});
@@ -126,13 +156,25 @@ Result<i64> run(Call& call, Instant deadline, VirtualAddress mask, u64 mask_size
   Result<i64> outcome = ready.ok() ? tell(*polling, ready.value()) : Result<i64>{ready.error()};
   if (!outcome.ok() && outcome.error() == Errno::blocked) return Errno::blocked;  // tell() is run again
   delete polling;
-  step.phase = 0;
-  return outcome;
+  if (rest.to.value == 0) {
+    step.phase = 0;
+    return outcome;
+  }
+  step.phase = phase_over;
+  step.word[word_succeeded] = outcome.ok() ? 1 : 0;
+  step.word[word_result] = outcome.ok() ? static_cast<u64>(outcome.value()) : static_cast<u64>(outcome.error());
+  return tell_rest(call, rest);
 }
 
 // Instant{}: look once and do not wait.
 Instant deadline_of(Duration wait) {
   return wait.ns == 0 ? Instant{} : deadline_after(clock::now(), wait);
+}
+
+// As a timespec in the program's memory says; null: never.
+Result<Instant> deadline_at(Call& call, VirtualAddress wait) {
+  if (wait.value == 0) return never;
+  return deadline_of(TRY(duration_of(TRY(call.read<TimeSpec>(wait)))));
 }
 
 // ---- poll --------------------------------------------------------------------------------------------------------------
@@ -162,12 +204,13 @@ Result<void> tell_poll(Call& call, VirtualAddress list, std::span<const PolledFi
   return {};
 }
 
-Result<i64> poll(Call& call, Instant deadline, VirtualAddress mask, u64 mask_size) {
+template <class Ask>
+Result<i64> poll(Call& call, const Rest& rest, Ask&& ask) {
   const VirtualAddress list = call.address(0);
   const u64 count = static_cast<u32>(call.argument[1]);
   if (count > call.process.limits.open_files) return Errno::einval;
   return run(
-      call, deadline, mask, mask_size,
+      call, rest, ask,
       [&](Polling& polling) -> Result<void> {
         TRY(polling.allocate(count));
         TRY(vm::copy_in(call.space, call.thread.caller, polling.files().data(), list, count * sizeof(PolledFile)));
@@ -188,7 +231,7 @@ Result<i64> sys_poll(Call& call) {
     step.word[word_deadline] = static_cast<u64>((wait_ms < 0 ? never : deadline_of(milliseconds(wait_ms))).ns);
   }
   const u64 deadline = step.word[word_deadline];
-  Result<i64> result = poll(call, Instant{static_cast<i64>(deadline)}, {}, 0);
+  Result<i64> result = poll(call, {}, [&]() -> Result<Wish> { return Wish{.deadline = Instant{static_cast<i64>(deadline)}}; });
   if (result.ok() || result.error() != Errno::restart_without_handler) return result;
   step = {};
   step.word[word_deadline] = deadline;
@@ -196,9 +239,9 @@ Result<i64> sys_poll(Call& call) {
 }
 
 Result<i64> sys_ppoll(Call& call) {
-  Instant deadline = never;
-  if (call.argument[2] != 0) deadline = deadline_of(TRY(duration_of(TRY(call.read<TimeSpec>(call.address(2))))));
-  return poll(call, deadline, call.address(3), call.argument[4]);
+  return poll(call, {.to = call.address(2)}, [&]() -> Result<Wish> {
+    return Wish{.deadline = TRY(deadline_at(call, call.address(2))), .mask = call.address(3), .mask_size = call.argument[4]};
+  });
 }
 
 // ---- select ------------------------------------------------------------------------------------------------------------
@@ -271,11 +314,16 @@ Result<i64> tell_select(Call& call, u64 count, Polling& polling) {
   return bits;
 }
 
-Result<i64> select(Call& call, Instant deadline, VirtualAddress mask, u64 mask_size) {
-  if (call.number(0) < 0) return Errno::einval;
-  const u64 count = fs::smaller(static_cast<u64>(call.number(0)), fs::smaller(most_selected, call.process.limits.open_files));
+template <class Ask>
+Result<i64> select(Call& call, const Rest& rest, Ask&& ask) {
+  const i32 wanted = call.number(0);
+  const u64 count =
+      fs::smaller(wanted < 0 ? 0 : static_cast<u64>(wanted), fs::smaller(most_selected, call.process.limits.open_files));
   return run(
-      call, deadline, mask, mask_size, [&](Polling& polling) { return prepare_select(call, count, polling); },
+      call, rest, ask,
+      [&](Polling& polling) -> Result<void> {
+        return wanted < 0 ? Result<void>{Errno::einval} : prepare_select(call, count, polling);
+      },
       [&](Polling& polling, u64) { return tell_select(call, count, polling); });
 }
 
@@ -283,25 +331,24 @@ Result<i64> sys_select(Call& call) {
   struct TimeVal {
     i64 seconds, microseconds;
   };
-  Instant deadline = never;
-  if (call.argument[4] != 0) {
+  return select(call, {.to = call.address(4), .in_microseconds = true}, [&]() -> Result<Wish> {
+    if (call.argument[4] == 0) return Wish{};
     const TimeVal wait = TRY(call.read<TimeVal>(call.address(4)));
     if (wait.microseconds < 0) return Errno::einval;
-    deadline =
-        deadline_of(TRY(duration_of({wait.seconds + wait.microseconds / 1'000'000, wait.microseconds % 1'000'000 * 1000})));
-  }
-  return select(call, deadline, {}, 0);
+    const TimeSpec time{wait.seconds + wait.microseconds / 1'000'000, wait.microseconds % 1'000'000 * 1000};
+    return Wish{.deadline = deadline_of(TRY(duration_of(time)))};
+  });
 }
 
 Result<i64> sys_pselect6(Call& call) {
   struct Mask {
     u64 address, size;
   };
-  Mask mask{};
-  if (call.argument[5] != 0) mask = TRY(call.read<Mask>(call.address(5)));
-  Instant deadline = never;
-  if (call.argument[4] != 0) deadline = deadline_of(TRY(duration_of(TRY(call.read<TimeSpec>(call.address(4))))));
-  return select(call, deadline, {mask.address}, mask.size);
+  return select(call, {.to = call.address(4)}, [&]() -> Result<Wish> {
+    Mask mask{};
+    if (call.argument[5] != 0) mask = TRY(call.read<Mask>(call.address(5)));
+    return Wish{.deadline = TRY(deadline_at(call, call.address(4))), .mask = {mask.address}, .mask_size = mask.size};
+  });
 }
 
 constexpr Entry entries[] = {

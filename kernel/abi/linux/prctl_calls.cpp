@@ -30,7 +30,6 @@ enum Option : i32 {
   get_huge_pages_off = 42,
 };
 
-constexpr i64 usual_timer_slack_ns = 50'000;
 constexpr u32 counter_enabled = 1;  // PR_TSC_ENABLE
 
 Result<i64> change_name(Call& call) {
@@ -75,7 +74,7 @@ Result<i64> sys_prctl(Call& call) {
     case set_counter_access: return value == counter_enabled ? Result<i64>{0} : Errno::einval;
     // Wake-ups are never put together, whatever the slack: it is kept to be told.
     case set_timer_slack:
-      call.thread.timer_slack_ns = static_cast<i64>(value) <= 0 ? usual_timer_slack_ns : static_cast<i64>(value);
+      call.thread.timer_slack_ns = static_cast<i64>(value) <= 0 ? call.thread.usual_timer_slack_ns : static_cast<i64>(value);
       return 0;
     case get_timer_slack: return call.thread.timer_slack_ns;
     case set_subreaper: return store(manners.adopts_orphans, value != 0);

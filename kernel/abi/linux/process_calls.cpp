@@ -4,6 +4,7 @@
 #include "fs/event/process_file.h"
 #include "fs/resources.h"
 #include "lib/memory_functions.h"
+#include "task/authority.h"
 #include "task/executive.h"
 
 namespace corral::abi {
@@ -24,6 +25,8 @@ enum CloneFlag : u64 {
   clone_child_cleartid = 0x20'0000,
   clone_detached = 0x40'0000,
   clone_child_settid = 0x100'0000,
+  clone_new_time = 0x80,  // unshare only: a signal's number for clone
+  clone_new_user = 0x1000'0000,
   clone_new_any = 0x7e02'0000,
   clone_clear_sighand = 0x1'0000'0000,
 };
@@ -40,7 +43,7 @@ struct CloneRequest {
 
 enum Phase : u32 { start = 0, waiting_for_vfork_child = 1 };
 
-Result<void> check(const CloneRequest& r) {
+Result<void> check(const Call& call, const CloneRequest& r) {
   if ((r.flags & clone_thread) != 0 && (r.flags & clone_sighand) == 0) return Errno::einval;
   if ((r.flags & clone_sighand) != 0 && (r.flags & clone_vm) == 0) return Errno::einval;
   if ((r.flags & clone_sighand) != 0 && (r.flags & clone_clear_sighand) != 0) return Errno::einval;
@@ -53,6 +56,7 @@ Result<void> check(const CloneRequest& r) {
       VirtualAddress{r.process_file}.page() != VirtualAddress{r.parent_tid}.page()) {
     return Errno::einval;
   }
+  if ((r.flags & clone_parent) != 0 && &call.process == processes::first()) return Errno::einval;  // it would have no parent
   if ((r.flags & clone_settls) != 0 && r.tls >= arch::user_space_end) return Errno::eperm;
   if (r.exit_signal < 0 || r.exit_signal > signal_count) return Errno::einval;
   return {};
@@ -73,7 +77,7 @@ void copy_context(Thread& child, Thread& parent, const CloneRequest& r) {
   if ((r.flags & clone_child_cleartid) != 0) child.clear_child_tid = {r.child_tid};
   memcpy(child.name, parent.name, sizeof child.name);
   child.inherit_wishes(parent);
-  child.timer_slack_ns = parent.timer_slack_ns;
+  child.timer_slack_ns = child.usual_timer_slack_ns = parent.timer_slack_ns;
   child.node_policy = parent.node_policy;
   child.no_new_privileges.store(parent.no_new_privileges.load(Order::relaxed), Order::relaxed);
   child.io_priority.store(parent.io_priority.load(Order::relaxed), Order::relaxed);
@@ -83,10 +87,11 @@ void copy_context(Thread& child, Thread& parent, const CloneRequest& r) {
 Result<Ref<Process>> make_process(Call& call, const CloneRequest& r, Ref<vm::AddressSpace> space) {
   Process& parent = call.process;
   Ref<ProcessResources> resources = (r.flags & clone_files) != 0 ? parent.resources : TRY(parent.resources->duplicate());
-  Ref<Process> child = TRY(Process::create(&parent));
+  const bool as_sibling = (r.flags & clone_parent) != 0;
+  Ref<Process> child = TRY(Process::create(&parent, as_sibling));
   child->resources = std::move(resources);
   child->set_space(std::move(space));
-  child->exit_signal = r.exit_signal;
+  if (!as_sibling) child->exit_signal = r.exit_signal;
   child->group.store(parent.group.load(Order::relaxed), Order::relaxed);
   child->session.store(parent.session.load(Order::relaxed), Order::relaxed);
   child->without_terminal.store(parent.without_terminal.load(Order::relaxed), Order::relaxed);
@@ -125,12 +130,12 @@ Result<i64> clone(Call& call, const CloneRequest& r) {
   if (caller.step.phase == waiting_for_vfork_child) {
     Process* child = reinterpret_cast<Process*>(caller.step.word[0]);
     LockGuard guard{processes::lock()};
-    if (child->borrows_space.load(Order::acquire)) return call.process.child_changed.wait_uninterruptible(caller);
+    if (child->borrows_space.load(Order::acquire)) return child->child_changed.wait_uninterruptible(caller);
     const i32 id = child->id().value;
     child->drop();
     return id;
   }
-  TRY(check(r));
+  TRY(check(call, r));
   if (!caller.may_have_children() && !caller.caller.under_way()) return Errno::eagain;
   // Everything that may wait comes before anything is made.
   if ((r.flags & clone_parent_settid) != 0) {
@@ -242,6 +247,23 @@ Result<i64> sys_vfork(Call& call) {
   return clone(call, r);
 }
 
+// Files and directories belong to the process: a thread among others cannot have its own.
+Result<i64> sys_unshare(Call& call) {
+  constexpr u64 undo_lists = 0x4'0000;  // CLONE_SYSVSEM: each process has its own
+  constexpr u64 of_threads = clone_thread | clone_sighand | clone_vm;
+  const u64 flags = call.argument[0];
+  if ((flags & ~(of_threads | clone_fs | clone_files | undo_lists | clone_new_any | clone_new_time)) != 0) return Errno::einval;
+  if ((flags & of_threads) != 0 && call.process.thread_count() > 1) return Errno::einval;
+  const bool own_space = call.process.borrows_space.load(Order::relaxed);
+  if ((flags & (clone_vm | clone_sighand)) != 0 && own_space) return Errno::einval;
+  if ((flags & (clone_new_any | clone_new_time) & ~u64{clone_new_user}) != 0 && !call.thread.may(Capability::sys_admin)) {
+    return Errno::eperm;
+  }
+  if ((flags & (clone_new_any | clone_new_time)) != 0) return Errno::einval;  // as a kernel without namespaces
+  if ((flags & (clone_fs | clone_files)) != 0) TRY(call.process.unshare_resources());
+  return 0;
+}
+
 Result<i64> sys_exit(Call& call) {
   call.thread.end_wanted = true;
   call.process.note_status((call.number(0) & 0xff) << 8);
@@ -261,15 +283,20 @@ Result<i64> sys_set_tid_address(Call& call) {
 Result<i64> sys_set_robust_list(Call& call) {
   constexpr u64 head_size = 24;
   if (call.argument[1] != head_size) return Errno::einval;
-  call.thread.robust_list = call.address(0);
+  call.thread.robust_list.store(call.argument[0], Order::relaxed);
   return 0;
 }
 
 Result<i64> sys_get_robust_list(Call& call) {
   constexpr u64 head_size = 24;
-  if (call.number(0) != 0 && call.number(0) != call.thread.id().value) return Errno::eperm;
-  TRY(call.write(call.address(1), call.thread.robust_list.value));
+  Ref<Thread> thread = Ref<Thread>::share(call.thread);
+  if (call.number(0) != 0) {
+    thread = processes::find_thread({call.number(0)});
+    if (!thread) return Errno::esrch;
+    TRY(authority::may_look_into(call.thread, thread->process(), authority::As::real));
+  }
   TRY(call.write(call.address(2), head_size));
+  TRY(call.write(call.address(1), thread->robust_list.load(Order::relaxed)));
   return 0;
 }
 
@@ -282,6 +309,7 @@ constexpr Entry entries[] = {
     {231, "exit_group", sys_exit_group},
     {273, "set_robust_list", sys_set_robust_list},
     {274, "get_robust_list", sys_get_robust_list},
+    {272, "unshare", sys_unshare},
     {435, "clone3", sys_clone3},
 };
 

@@ -61,9 +61,10 @@ Result<i64> sys_pidfd_send_signal(Call& call) {
 Result<i64> sys_pidfd_getfd(Call& call) {
   if (static_cast<u32>(call.argument[2]) != 0) return Errno::einval;
   const Ref<Process> process = TRY(process_at(call, 0));
-  if (process->ending() || !process->resources) return Errno::esrch;
+  const Ref<fs::Resources> resources = fs::Resources::of_another(*process);
+  if (process->ending() || !resources) return Errno::esrch;
   TRY(authority::may_look_into(call.thread, *process, authority::As::real));
-  Ref<OpenFile> file = TRY(fs::Resources::of(*process).files().get(call.number(1)));
+  Ref<OpenFile> file = TRY(resources->files().get(call.number(1)));
   return install(call, std::move(file), true);
 }
 

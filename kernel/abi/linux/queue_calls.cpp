@@ -10,24 +10,28 @@ using ipc::Queue;
 using ipc::QueueLimits;
 using ipc::QueueMessage;
 
-Result<Ref<Queue>> queue_numbered(Call& call) {
+// `wanted`: bits of access_read …; 0: its owner's rights.
+Result<Ref<Queue>> queue_numbered(Call& call, u32 wanted) {
   LockGuard guard{ipc::queues::table().lock()};
   Queue* queue = ipc::queues::table().find(call.number(0));
   // Once the call has waited, the queue has been there: if not any more, it was removed.
   if (queue == nullptr) return call.thread.step.phase != 0 ? Errno::eidrm : Errno::einval;
+  const Credentials& credentials = call.thread.credentials();
+  TRY(wanted != 0 ? ipc::check_access(queue->ownership, credentials, wanted) : ipc::check_owner(queue->ownership, credentials));
   return Ref<Queue>::share(*queue);
 }
 
 Result<i64> sys_msgget(Call& call) {
   const auto fits = [](Queue&) { return Result<void>{}; };
-  return i64{TRY(ipc::get(ipc::queues::table(), call.number(0), static_cast<u32>(call.argument[1]), fits, Queue::create))};
+  return i64{TRY(ipc::get(ipc::queues::table(), call.thread.credentials(), call.number(0), static_cast<u32>(call.argument[1]),
+                          fits, Queue::create))};
 }
 
 // ---- sending and receiving -----------------------------------------------------------------------------------------------
 
 Result<i64> send(Call& call, QueueMessage& message) {
   TRY(vm::copy_in(call.space, call.thread.caller, message.text, call.address(1) + sizeof(i64), message.size));
-  Ref<Queue> queue = TRY(queue_numbered(call));
+  Ref<Queue> queue = TRY(queue_numbered(call, ipc::access_write));
   const Result<void> outcome = queue->send(call.thread, message, static_cast<u32>(call.argument[3]));
   if (!outcome.ok()) {
     if (outcome.error() == Errno::blocked) call.thread.step.phase = 1;
@@ -56,7 +60,7 @@ Result<i64> sys_msgrcv(Call& call) {
   if ((flags & ipc::message_copy) != 0) {  // for taking pictures of processes, which Linux may be built without
     return (flags & ipc::message_except) != 0 || (flags & ipc::flag_no_wait) == 0 ? Errno::einval : Errno::enosys;
   }
-  Ref<Queue> queue = TRY(queue_numbered(call));
+  Ref<Queue> queue = TRY(queue_numbered(call, ipc::access_read));
   const Result<u64> size =
       queue->receive(call.thread, call.address(1), call.argument[2], static_cast<i64>(call.argument[3]), flags);
   if (!size.ok()) {
@@ -100,7 +104,7 @@ Result<i64> tell_limits(Call& call, bool in_use) {
   return place;
 }
 
-Result<i64> tell_status(Call& call, bool by_place) {
+Result<i64> tell_status(Call& call, bool by_place, bool anybody) {
   auto& table = ipc::queues::table();
   QueueStatus status{};
   Ref<Queue> queue;
@@ -108,6 +112,7 @@ Result<i64> tell_status(Call& call, bool by_place) {
     LockGuard guard{table.lock()};
     Queue* found = by_place ? table.at(static_cast<u32>(call.number(0))) : table.find(call.number(0));
     if (found == nullptr) return Errno::einval;
+    if (!anybody) TRY(ipc::check_access(found->ownership, call.thread.credentials(), ipc::access_read));
     queue = Ref<Queue>::share(*found);
     status.permissions = permissions_of(found->ownership, found->number);
   }
@@ -126,7 +131,8 @@ Result<i64> tell_status(Call& call, bool by_place) {
 
 Result<i64> change_queue(Call& call) {
   const QueueStatus wanted = TRY(call.read<QueueStatus>(call.address(2)));
-  Ref<Queue> queue = TRY(queue_numbered(call));
+  Ref<Queue> queue = TRY(queue_numbered(call, 0));
+  if (wanted.most_bytes > QueueLimits::bytes && !call.thread.may(Capability::sys_resource)) return Errno::eperm;
   {
     LockGuard guard{ipc::queues::table().lock()};
     change_owner(queue->ownership, wanted.permissions);
@@ -141,6 +147,7 @@ Result<i64> remove_queue(Call& call) {
     LockGuard guard{ipc::queues::table().lock()};
     Queue* found = ipc::queues::table().find(call.number(0));
     if (found == nullptr) return Errno::einval;
+    TRY(ipc::check_owner(found->ownership, call.thread.credentials()));
     ipc::queues::table().remove(*found);
     queue = Ref<Queue>::adopt(found);
   }
@@ -155,9 +162,9 @@ Result<i64> sys_msgctl(Call& call) {
   switch (command) {
     case ipc::command_limits:
     case limits_in_use: return tell_limits(call, command == limits_in_use);
-    case ipc::command_stat: return tell_status(call, false);
+    case ipc::command_stat: return tell_status(call, false, false);
     case stat_place:
-    case stat_any: return tell_status(call, true);
+    case stat_any: return tell_status(call, true, command == stat_any);
     case ipc::command_set: return change_queue(call);
     case ipc::command_remove: return remove_queue(call);
     default: return Errno::einval;

@@ -21,7 +21,7 @@ Result<i64> sys_shmget(Call& call) {
     if ((flags & huge_pages) != 0) return Errno::enomem;  // there are none
     return Segment::create(size, (flags & no_reserve) == 0, call.process.id().value);
   };
-  const i32 number = TRY(ipc::get(ipc::segments::table(), call.number(0), flags, fits, make));
+  const i32 number = TRY(ipc::get(ipc::segments::table(), call.thread.credentials(), call.number(0), flags, fits, make));
   LockGuard guard{ipc::segments::table().lock()};
   if (Segment* segment = ipc::segments::table().find(number)) segment->become_known();
   return i64{number};
@@ -55,6 +55,12 @@ Result<i64> sys_shmat(Call& call) {
   vm::MapRequest request;
   {
     Ref<Segment> segment = TRY(ipc::segments::find(call.number(0)));
+    const u32 wanted = ipc::access_read | ((flags & read_only) == 0 ? ipc::access_write : 0) |
+                       ((flags & executable) != 0 ? ipc::access_execute : 0);
+    {
+      LockGuard guard{ipc::segments::table().lock()};
+      TRY(ipc::check_access(segment->ownership, call.thread.credentials(), wanted));
+    }
     request.length = segment->size();
     segment->attached_s.store(present_s(), Order::relaxed);
     segment->last_process.store(call.process.id().value, Order::relaxed);
@@ -165,7 +171,7 @@ Result<i64> tell_use(Call& call) {
   return place;
 }
 
-Result<i64> tell_status(Call& call, bool by_place) {
+Result<i64> tell_status(Call& call, bool by_place, bool anybody) {
   constexpr u32 destroyed = 01000, locked = 02000;
   SegmentStatus status{};
   i32 number = 0;
@@ -174,6 +180,7 @@ Result<i64> tell_status(Call& call, bool by_place) {
     LockGuard guard{table.lock()};
     Segment* segment = by_place ? table.at(static_cast<u32>(call.number(0))) : table.find(call.number(0));
     if (segment == nullptr || segment->references() == 0) return Errno::einval;
+    if (!anybody) TRY(ipc::check_access(segment->ownership, call.thread.credentials(), ipc::access_read));
     number = segment->number;
     status.permissions = permissions_of(segment->ownership, number);
     status.permissions.mode |=
@@ -194,6 +201,7 @@ Result<i64> change_segment(Call& call) {
   const SegmentStatus wanted = TRY(call.read<SegmentStatus>(call.address(2)));
   Ref<Segment> segment = TRY(ipc::segments::find(call.number(0)));
   LockGuard guard{ipc::segments::table().lock()};
+  TRY(ipc::check_owner(segment->ownership, call.thread.credentials()));
   change_owner(segment->ownership, wanted.permissions);
   segment->changed_s.store(present_s(), Order::relaxed);
   return 0;
@@ -204,9 +212,23 @@ Result<i64> remove_segment(Call& call) {
   Ref<Segment> segment = TRY(ipc::segments::find(call.number(0)));
   Ref<Segment> of_table;
   LockGuard guard{ipc::segments::table().lock()};
+  TRY(ipc::check_owner(segment->ownership, call.thread.credentials()));
   if (segment->removed.exchange(true, Order::relaxed)) return 0;
   segment->ownership.key = ipc::key_private;
   of_table = Ref<Segment>::adopt(segment.get());  // let go of before the other one: that is the last, without the lock
+  return 0;
+}
+
+// SHM_LOCK, SHM_UNLOCK: told by IPC_STAT; memory is never taken away.
+Result<i64> lock_segment(Call& call, bool locked) {
+  Ref<Segment> segment = TRY(ipc::segments::find(call.number(0)));
+  if (!call.thread.may(Capability::ipc_lock)) {
+    LockGuard guard{ipc::segments::table().lock()};
+    const u32 user = call.thread.credentials().user.effective;
+    if (user != segment->ownership.user && user != segment->ownership.creator_user) return Errno::eperm;
+    if (locked && call.process.limits.locked_memory == 0) return Errno::eperm;
+  }
+  segment->locked.store(locked, Order::relaxed);
   return 0;
 }
 
@@ -217,13 +239,13 @@ Result<i64> sys_shmctl(Call& call) {
   switch (command) {
     case ipc::command_limits: return tell_limits(call);
     case use: return tell_use(call);
-    case ipc::command_stat: return tell_status(call, false);
+    case ipc::command_stat: return tell_status(call, false, false);
     case stat_place:
-    case stat_any: return tell_status(call, true);
+    case stat_any: return tell_status(call, true, command == stat_any);
     case ipc::command_set: return change_segment(call);
     case ipc::command_remove: return remove_segment(call);
     case lock:
-    case unlock: TRY(ipc::segments::find(call.number(0)))->locked.store(command == lock, Order::relaxed); return 0;
+    case unlock: return lock_segment(call, command == lock);
     default: return Errno::einval;
   }
 }

@@ -12,10 +12,12 @@ using ipc::SemaphoreLimits;
 using ipc::SemaphoreOperation;
 using ipc::SemaphoreSet;
 
-Result<Ref<SemaphoreSet>> set_numbered(i32 number) {
+// `wanted`: bits of access_read …; 0: whoever asks.
+Result<Ref<SemaphoreSet>> set_numbered(Call& call, u32 wanted) {
   LockGuard guard{ipc::semaphores::table().lock()};
-  SemaphoreSet* set = ipc::semaphores::table().find(number);
+  SemaphoreSet* set = ipc::semaphores::table().find(call.number(0));
   if (set == nullptr) return Errno::einval;
+  TRY(ipc::check_access(set->ownership, call.thread.credentials(), wanted));
   return Ref<SemaphoreSet>::share(*set);
 }
 
@@ -30,7 +32,8 @@ Result<i64> sys_semget(Call& call) {
     if (ipc::semaphores::in_all() + static_cast<u32>(count) > SemaphoreLimits::in_all) return Errno::enospc;
     return SemaphoreSet::create(static_cast<u32>(count));
   };
-  return i64{TRY(ipc::get(ipc::semaphores::table(), call.number(0), static_cast<u32>(call.argument[2]), fits, make))};
+  return i64{TRY(ipc::get(ipc::semaphores::table(), call.thread.credentials(), call.number(0),
+                          static_cast<u32>(call.argument[2]), fits, make))};
 }
 
 // ---- semop -----------------------------------------------------------------------------------------------------------------
@@ -40,11 +43,21 @@ constexpr u32 few = 16;  // operations that need no memory of their own
 
 Result<i64> operate(Call& call, std::span<SemaphoreOperation> operations) {
   TRY(vm::copy_in(call.space, call.thread.caller, operations.data(), call.address(1), operations.size_bytes()));
-  Ref<SemaphoreSet> set;
-  const Result<Ref<SemaphoreSet>> found = set_numbered(call.number(0));
+  const bool has_waited = call.thread.step.phase != 0;
+  bool alters = false;
+  u32 highest = 0;
+  for (const SemaphoreOperation& operation : operations) {
+    alters = alters || operation.change != 0;
+    highest = operation.number > highest ? operation.number : highest;
+  }
+  const Result<Ref<SemaphoreSet>> found = set_numbered(call, 0);
   // Once it has waited, the set has been there: if not any more, it was removed.
-  if (!found.ok()) return call.thread.step.phase != 0 ? Errno::eidrm : Errno::einval;
-  set = found.value();
+  if (!found.ok()) return has_waited ? Errno::eidrm : found.error();
+  const Ref<SemaphoreSet>& set = found.value();
+  if (!has_waited) {
+    if (highest >= set->count()) return Errno::efbig;
+    (void)TRY(set_numbered(call, alters ? ipc::access_write : ipc::access_read));
+  }
   const Instant deadline{static_cast<i64>(call.thread.step.word[word_deadline])};
   const Result<void> outcome = set->operate(call.thread, operations, deadline);
   if (!outcome.ok()) {
@@ -124,7 +137,7 @@ Result<i64> tell_limits(Call& call, bool in_use) {
   return place;
 }
 
-Result<i64> tell_status(Call& call, bool by_place) {
+Result<i64> tell_status(Call& call, bool by_place, bool anybody) {
   auto& table = ipc::semaphores::table();
   SetStatus status{};
   i32 number = 0;
@@ -132,6 +145,7 @@ Result<i64> tell_status(Call& call, bool by_place) {
     LockGuard guard{table.lock()};
     SemaphoreSet* set = by_place ? table.at(static_cast<u32>(call.number(0))) : table.find(call.number(0));
     if (set == nullptr) return Errno::einval;
+    if (!anybody) TRY(ipc::check_access(set->ownership, call.thread.credentials(), ipc::access_read));
     number = set->number;
     status.permissions = permissions_of(set->ownership, number);
     status.operated = set->operated_s.load(Order::relaxed);
@@ -148,6 +162,7 @@ Result<i64> remove_set(Call& call) {
     LockGuard guard{ipc::semaphores::table().lock()};
     SemaphoreSet* found = ipc::semaphores::table().find(call.number(0));
     if (found == nullptr) return Errno::einval;
+    TRY(ipc::check_owner(found->ownership, call.thread.credentials()));
     ipc::semaphores::table().remove(*found);
     set = Ref<SemaphoreSet>::adopt(found);
   }
@@ -160,6 +175,7 @@ Result<i64> change_set(Call& call) {
   LockGuard guard{ipc::semaphores::table().lock()};
   SemaphoreSet* set = ipc::semaphores::table().find(call.number(0));
   if (set == nullptr) return Errno::einval;
+  TRY(ipc::check_owner(set->ownership, call.thread.credentials()));
   change_owner(set->ownership, wanted.permissions);
   set->changed_s.store(present_s(), Order::relaxed);
   return 0;
@@ -205,9 +221,9 @@ Result<i64> sys_semctl(Call& call) {
   switch (command) {
     case ipc::command_limits:
     case limits_in_use: return tell_limits(call, command == limits_in_use);
-    case ipc::command_stat: return tell_status(call, false);
+    case ipc::command_stat: return tell_status(call, false, false);
     case stat_place:
-    case stat_any: return tell_status(call, true);
+    case stat_any: return tell_status(call, true, command == stat_any);
     case ipc::command_set: return change_set(call);
     case ipc::command_remove: return remove_set(call);
     default: break;
@@ -215,10 +231,12 @@ Result<i64> sys_semctl(Call& call) {
   if (command < get_process || command > set_all) return Errno::einval;
   const i32 value = call.number(3);
   if (command == set_value && (value < 0 || value > static_cast<i32>(SemaphoreLimits::highest_value))) return Errno::erange;
-  Ref<SemaphoreSet> set = TRY(set_numbered(call.number(0)));
-  if (command == get_all || command == set_all) return move_all(call, *set, command == set_all);
+  const bool changes = command == set_all || command == set_value;
   const u32 which = static_cast<u32>(call.argument[1]);
-  if (which >= set->count()) return Errno::einval;
+  const bool of_one = command != get_all && command != set_all;
+  if (const Ref<SemaphoreSet> found = TRY(set_numbered(call, 0)); of_one && which >= found->count()) return Errno::einval;
+  Ref<SemaphoreSet> set = TRY(set_numbered(call, changes ? ipc::access_write : ipc::access_read));
+  if (!of_one) return move_all(call, *set, command == set_all);
   if (command == set_value) {
     TRY(set->set(which, static_cast<u32>(value), call.process.id().value));
     return 0;

@@ -72,12 +72,20 @@ Result<i64> send_to_group(Call& call, i32 group, const SignalInfo& info) {
   return 0;
 }
 
+// The number of any of its threads stands for the process.
+Ref<Process> receiver_numbered(i32 id) {
+  Ref<Process> process = processes::find({id});
+  if (process) return process;
+  const Ref<Thread> thread = processes::find_thread({id});
+  return thread ? Ref<Process>::share(thread->process()) : Ref<Process>{};
+}
+
 Result<i64> sys_kill(Call& call) {
   const i32 target = call.number(0);
   const int signal = call.number(1);
   const SignalInfo info = from_caller(call, signal, code_user);
   if (target > 0) {
-    const Ref<Process> process = processes::find({target});
+    const Ref<Process> process = receiver_numbered(target);
     if (!process) return Errno::esrch;
     TRY(send_or_ask(call, *process, info));
     return 0;
@@ -118,7 +126,7 @@ Result<SignalInfo> queued(Call& call, VirtualAddress at, int signal, i32 receive
 Result<i64> sys_rt_sigqueueinfo(Call& call) {
   const SignalInfo info = TRY(queued(call, call.address(2), call.number(1), call.number(0)));
   if (call.number(0) <= 0) return Errno::esrch;
-  const Ref<Process> process = processes::find({call.number(0)});
+  const Ref<Process> process = receiver_numbered(call.number(0));
   if (!process) return Errno::esrch;
   TRY(send_or_ask(call, *process, info));
   return 0;

@@ -1,4 +1,4 @@
-// The rest: names of the system, random numbers, processor state of a thread, the log, the end of the machine.
+// The rest: random numbers, processor state of a thread, the log, the end of the machine.
 #include "abi/linux/call.h"
 #include "arch/tls.h"
 #include "core/core.h"
@@ -16,30 +16,6 @@
 namespace corral::abi {
 
 namespace {
-
-struct UtsName {
-  char system[65], node[65], release[65], version[65], machine[65], domain[65];
-};
-
-void put(char (&field)[65], std::string_view text) {
-  const size_t length = text.size() < 64 ? text.size() : 64;
-  memcpy(field, text.data(), length);
-}
-
-// Programs look at the release to choose what they use; the interface is Linux's of that version as far as it goes.
-Result<i64> sys_uname(Call& call) {
-  UtsName name{};
-  put(name.system, "Linux");
-  put(name.node, "corral");
-  put(name.release, "6.1.0-corral");
-  put(name.version, "#1 SMP Corral");
-  constexpr u32 personality_mask = 0xff, linux32 = 8;  // personality(2): such a process is told of the 32-bit machine
-  const u32 personality = call.process.manners.personality.load(Order::relaxed) & personality_mask;
-  put(name.machine, personality == linux32 ? "i686" : "x86_64");
-  put(name.domain, "(none)");
-  TRY(call.write(call.address(0), name));
-  return 0;
-}
 
 Result<i64> sys_sysinfo(Call& call) {
   struct Info {
@@ -113,8 +89,10 @@ Result<i64> sys_arch_prctl(Call& call) {
 }
 
 Result<i64> sys_syslog(Call& call) {
-  enum : i32 { read_all = 3, read_and_clear = 4, console_level = 8, size_unread = 9, size_buffer = 10 };
+  enum : i32 { read = 2, read_all = 3, read_and_clear = 4, console_level = 8, size_unread = 9, size_buffer = 10 };
   constexpr u64 ring = 65536;
+  const bool for_everybody = call.number(0) == read_all || call.number(0) == size_buffer;
+  if (!for_everybody && !call.thread.may(Capability::syslog) && !call.thread.may(Capability::sys_admin)) return Errno::eperm;
   switch (call.number(0)) {
     case size_unread: return 0;
     case size_buffer: return ring;
@@ -132,6 +110,8 @@ Result<i64> sys_syslog(Call& call) {
       TRY(out);
       return static_cast<i64>(shown);
     }
+    // Nothing new comes: what there is has been told by the console.
+    case read: return call.number(2) < 0 || call.argument[1] == 0 ? Result<i64>{Errno::einval} : Result<i64>{0};
     case console_level: return call.number(2) >= 1 && call.number(2) <= 8 ? Result<i64>{0} : Result<i64>{Errno::einval};
     default: return call.number(0) >= 0 && call.number(0) < console_level ? Result<i64>{0} : Result<i64>{Errno::einval};
   }
@@ -158,10 +138,8 @@ Result<i64> sys_rseq(Call&) {
 }
 
 constexpr Entry entries[] = {
-    {63, "uname", sys_uname},    {99, "sysinfo", sys_sysinfo},
-    {103, "syslog", sys_syslog}, {158, "arch_prctl", sys_arch_prctl},
-    {169, "reboot", sys_reboot}, {318, "getrandom", sys_getrandom},
-    {334, "rseq", sys_rseq},
+    {99, "sysinfo", sys_sysinfo}, {103, "syslog", sys_syslog},       {158, "arch_prctl", sys_arch_prctl},
+    {169, "reboot", sys_reboot},  {318, "getrandom", sys_getrandom}, {334, "rseq", sys_rseq},
 };
 
 }  // namespace

@@ -80,6 +80,7 @@ void initialise_system_calls() {
   add(send_calls());
   add(signal_return_calls());
   add(memory_calls());
+  add(page_lock_calls());
   add(time_calls());
   add(wall_clock_calls());
   add(timer_calls());
@@ -92,7 +93,9 @@ void initialise_system_calls() {
   add(node_calls());
   add(scheduling_calls());
   add(system_calls());
+  add(uname_calls());
   add(transfer_calls());
+  add(directory_calls());
   add(copy_calls());
   add(limit_calls());
   add(descriptor_calls());

@@ -7,6 +7,7 @@ namespace corral::abi {
 namespace {
 
 Result<i64> sys_vhangup(Call& call) {
+  if (!call.thread.may(Capability::sys_tty_config)) return Errno::eperm;
   fs::hang_up_own(call.process);
   return 0;
 }

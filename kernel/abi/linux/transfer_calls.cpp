@@ -1,9 +1,8 @@
-// read, write, their vector and positioned forms, getdents64. Source: Linux man-pages read(2), readv(2), pread(2), getdents(2).
+// read, write, their vector and positioned forms. Source: Linux man-pages read(2), readv(2), pread(2).
 // Progress over waits is kept in step.word[progress].
 #include "abi/linux/held_file.h"
 #include "fs/inode.h"
 #include "fs/watch/notices.h"
-#include "lib/memory_functions.h"
 #include "memory/heap.h"
 
 namespace corral::abi {
@@ -139,78 +138,12 @@ Result<i64> sys_vector_2(Call& call) {
   return file.answer(call, told(*file, D, file->append(call.thread, transfer.value(), offset == -1)));
 }
 
-// ---- directories -------------------------------------------------------------------------------------------------------
-
-// Names in the form of struct linux_dirent64: inode, next position, length of the record, type, name.
-class DirectoryRecords final : public fs::Listing {
- public:
-  explicit DirectoryRecords(std::span<u8> to) : to_{to} {}
-  bool add(std::string_view name, u64 inode, fs::FileType type, u64 next) override {
-    constexpr u64 header = 19;
-    const u64 size = round_up(header + name.size() + 1, 8);
-    if (size > to_.size() - used_) {
-      refused_ = true;
-      return false;
-    }
-    u8* record = to_.data() + used_;
-    memset(record, 0, size);
-    const u16 record_size = static_cast<u16>(size);
-    memcpy(record, &inode, 8);
-    memcpy(record + 8, &next, 8);
-    memcpy(record + 16, &record_size, 2);
-    record[18] = static_cast<u8>(type);
-    memcpy(record + header, name.data(), name.size());
-    used_ += size;
-    next_ = next;
-    return true;
-  }
-  [[nodiscard]] u64 used() const { return used_; }
-  [[nodiscard]] u64 next() const { return next_; }
-  [[nodiscard]] bool refused() const { return refused_; }
-
- private:
-  std::span<u8> to_;
-  u64 used_ = 0;
-  u64 next_ = 0;
-  bool refused_ = false;
-};
-
-Result<i64> list_into(Call& call, OpenFile& file, std::span<u8> buffer) {
-  DirectoryRecords records{buffer};
-  TRY(file.list(records));
-  if (records.used() == 0) return records.refused() ? Result<i64>{Errno::einval} : i64{0};
-  TRY(vm::copy_out(call.space, call.thread.caller, call.address(1), buffer.data(), records.used()));
-  file.set_directory_position(records.next());
-  return static_cast<i64>(records.used());
-}
-
-Result<i64> sys_getdents64(Call& call) {
-  constexpr u64 most = 16 << 10;
-  HeldFile file = TRY(HeldFile::take(call, 0));
-  if ((file->flags() & fs::o_path) != 0) return Errno::ebadf;
-  if (!file->inode().is_directory()) return Errno::enotdir;
-  const i32 wanted = call.number(2);
-  const u64 size = wanted < 0 ? 0 : fs::smaller(static_cast<u64>(wanted), most);
-  auto* buffer = static_cast<u8*>(memory::allocate(size + 1));
-  if (buffer == nullptr) return Errno::enomem;
-  Result<i64> outcome = list_into(call, *file, {buffer, size});
-  if (outcome.ok()) fs::notices::tell(file->inode(), fs::notices::accessed);
-  memory::release(buffer);
-  return file.answer(call, static_cast<Result<i64>&&>(outcome));
-}
-
 constexpr Entry entries[] = {
-    {0, "read", sys_plain<Direction::in>},
-    {1, "write", sys_plain<Direction::out>},
-    {17, "pread64", sys_plain_at<Direction::in>},
-    {18, "pwrite64", sys_plain_at<Direction::out>},
-    {19, "readv", sys_vector<Direction::in>},
-    {20, "writev", sys_vector<Direction::out>},
-    {217, "getdents64", sys_getdents64},
-    {295, "preadv", sys_vector_at<Direction::in>},
-    {296, "pwritev", sys_vector_at<Direction::out>},
-    {327, "preadv2", sys_vector_2<Direction::in>},
-    {328, "pwritev2", sys_vector_2<Direction::out>},
+    {0, "read", sys_plain<Direction::in>},         {1, "write", sys_plain<Direction::out>},
+    {17, "pread64", sys_plain_at<Direction::in>},  {18, "pwrite64", sys_plain_at<Direction::out>},
+    {19, "readv", sys_vector<Direction::in>},      {20, "writev", sys_vector<Direction::out>},
+    {295, "preadv", sys_vector_at<Direction::in>}, {296, "pwritev", sys_vector_at<Direction::out>},
+    {327, "preadv2", sys_vector_2<Direction::in>}, {328, "pwritev2", sys_vector_2<Direction::out>},
 };
 
 }  // namespace

@@ -191,7 +191,7 @@ Result<void> process_status(TextBuffer& to, const Subject& subject) {
   const Picture p = TRY(picture_of(subject));
   to.print("Name:\t{}\n", static_cast<const char*>(p.name));
   u32 umask = 0;
-  if (p.process->resources) umask = Resources::of(*p.process).umask.load(Order::relaxed);
+  if (const Ref<Resources> resources = Resources::of_another(*p.process)) umask = resources->umask.load(Order::relaxed);
   to.print("Umask:\t0{}{}{}\n", umask >> 6 & 7, umask >> 3 & 7, umask & 7);
   to.print("State:\t{}\nTgid:\t{}\nNgid:\t0\nPid:\t{}\nPPid:\t{}\nTracerPid:\t0\n", state_name(p.state), p.process->id().value,
            p.id, p.parent);
@@ -207,8 +207,9 @@ Result<void> process_status(TextBuffer& to, const Subject& subject) {
   to.print("\nNStgid:\t{}\nNSpid:\t{}\nNSpgid:\t{}\nNSsid:\t{}\n", p.process->id().value, p.id, p.group, p.session);
   if (p.state != 'Z') {
     const u64 resident = p.usage.resident_pages * (page_size / 1024);
-    to.print("VmPeak:\t{8} kB\nVmSize:\t{8} kB\nVmHWM:\t{8} kB\nVmRSS:\t{8} kB\n", p.usage.mapped_bytes / 1024,
-             p.usage.mapped_bytes / 1024, resident, resident);
+    const Ref<vm::AddressSpace> space = p.process->space();
+    to.print("VmPeak:\t{8} kB\nVmSize:\t{8} kB\nVmLck:\t{8} kB\nVmHWM:\t{8} kB\nVmRSS:\t{8} kB\n", p.usage.mapped_bytes / 1024,
+             p.usage.mapped_bytes / 1024, space ? space->locked_bytes() / 1024 : 0, resident, resident);
     to.print("VmPTE:\t{8} kB\nVmSwap:\t{8} kB\n", p.usage.table_pages * (page_size / 1024), 0);
   }
   to.print("Threads:\t{}\nSigQ:\t0/0\nSigPnd:\t{X16}\nShdPnd:\t{X16}\n", p.threads, p.pending, p.shared_pending);

@@ -40,14 +40,10 @@ void describe_file(TextBuffer& to, Inode& file) {
   to.append(label.empty() ? std::string_view{"(deleted)"} : label);
 }
 
-Resources* resources_of(Process& process) {
-  return static_cast<Resources*>(process.resources.get());
-}
-
 Result<Ref<Inode>> descriptor_file(const Subject& subject) {
   Ref<Process> process = TRY(process_of(subject));
-  Resources* resources = resources_of(*process);
-  if (resources == nullptr) return Errno::enoent;
+  const Ref<Resources> resources = Resources::of_another(*process);
+  if (!resources) return Errno::enoent;
   const Result<Ref<OpenFile>> file = resources->files().get(subject.number);
   if (!file.ok()) return Errno::enoent;
   return Ref<Inode>::share(file.value()->inode());
@@ -60,15 +56,15 @@ Result<Ref<Inode>> present(Ref<Inode> file) {
 
 Result<Ref<Inode>> working_directory(const Subject& subject) {
   Ref<Process> process = TRY(process_of(subject));
-  Resources* resources = resources_of(*process);
-  if (resources == nullptr) return Errno::enoent;
+  const Ref<Resources> resources = Resources::of_another(*process);
+  if (!resources) return Errno::enoent;
   return present(resources->directory());
 }
 
 Result<Ref<Inode>> root_directory(const Subject& subject) {
   Ref<Process> process = TRY(process_of(subject));
-  Resources* resources = resources_of(*process);
-  if (resources == nullptr) return Errno::enoent;
+  const Ref<Resources> resources = Resources::of_another(*process);
+  if (!resources) return Errno::enoent;
   return present(resources->root());
 }
 
@@ -112,8 +108,8 @@ Result<DynamicName> find_descriptor(std::string_view name, const Subject& subjec
 i32 next_descriptor(i32 previous, const Subject& subject) {
   const Result<Ref<Process>> process = process_of(subject);
   if (!process.ok()) return -1;
-  Resources* resources = resources_of(*process.value());
-  return resources == nullptr ? -1 : resources->files().next_used(previous + 1);
+  const Ref<Resources> resources = Resources::of_another(*process.value());
+  return !resources ? -1 : resources->files().next_used(previous + 1);
 }
 
 constexpr GeneratedDirectory descriptors{.nodes = {},
@@ -126,8 +122,8 @@ constexpr GeneratedDirectory descriptors{.nodes = {},
 
 Result<void> descriptor_text(TextBuffer& to, const Subject& subject) {
   Ref<Process> process = TRY(process_of(subject));
-  Resources* resources = resources_of(*process);
-  if (resources == nullptr) return Errno::enoent;
+  const Ref<Resources> resources = Resources::of_another(*process);
+  if (!resources) return Errno::enoent;
   const Result<Ref<OpenFile>> file = resources->files().get(subject.number);
   const Result<bool> marked = resources->files().close_on_exec(subject.number);
   if (!file.ok() || !marked.ok()) return Errno::enoent;

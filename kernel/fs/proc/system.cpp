@@ -8,6 +8,7 @@
 #include "memory/heap.h"
 #include "sched/engine/manager.h"
 #include "task/process_table.h"
+#include "task/system_names.h"
 
 namespace corral::fs {
 
@@ -25,9 +26,9 @@ std::string_view proc_command_line() {
 
 namespace proc {
 
-namespace {
+using system_names::Name;
 
-constexpr std::string_view release = "6.1.0-corral";  // what uname says
+namespace {
 
 Result<void> pid_max(TextBuffer& to, const Subject&) {
   to.print("{}\n", ProcessTable::max_id);
@@ -35,7 +36,7 @@ Result<void> pid_max(TextBuffer& to, const Subject&) {
 }
 
 Result<void> os_release(TextBuffer& to, const Subject&) {
-  to.print("{}\n", release);
+  to.print("{}\n", system_names::release);
   return {};
 }
 
@@ -45,7 +46,17 @@ Result<void> os_type(TextBuffer& to, const Subject&) {
 }
 
 Result<void> host_name(TextBuffer& to, const Subject&) {
-  to.append("corral\n");
+  to.print("{}\n", static_cast<const char*>(system_names::get(Name::host).bytes));
+  return {};
+}
+
+// As far as a name goes; the rest of what is written is ignored, as Linux does.
+template <Name N>
+Result<void> set_name(std::string_view text, const Subject&) {
+  system_names::Text name;
+  for (u64 i = 0; i < text.size() && i < system_names::longest && text[i] != '\n' && text[i] != '\0'; ++i)
+    name.bytes[i] = text[i];
+  system_names::set(N, name);
   return {};
 }
 
@@ -56,12 +67,12 @@ Result<void> limit(TextBuffer& to, const Subject&) {
 }
 
 Result<void> domain_name(TextBuffer& to, const Subject&) {
-  to.append("(none)\n");
+  to.print("{}\n", static_cast<const char*>(system_names::get(Name::domain).bytes));
   return {};
 }
 
 Result<void> build(TextBuffer& to, const Subject&) {
-  to.append("#1 SMP Corral\n");
+  to.print("{}\n", system_names::build);
   return {};
 }
 
@@ -130,8 +141,8 @@ constexpr Node kernel_nodes[] = {
     {.name = "threads-max", .text = threads_max},
     {.name = "osrelease", .text = os_release},
     {.name = "ostype", .text = os_type},
-    {.name = "hostname", .text = host_name},
-    {.name = "domainname", .text = domain_name},
+    {.name = "hostname", .permissions = 0644, .text = host_name, .store = set_name<Name::host>},
+    {.name = "domainname", .permissions = 0644, .text = domain_name, .store = set_name<Name::domain>},
     {.name = "version", .text = build},
     {.name = "ngroups_max", .text = limit<65536>},
     {.name = "cap_last_cap", .text = limit<40>},
@@ -180,7 +191,7 @@ constexpr Node sys_nodes[] = {
 const constinit GeneratedDirectory sys_directory{.nodes = sys_nodes};
 
 Result<void> version(TextBuffer& to, const Subject&) {
-  to.print("Linux version {} (Corral, not Linux) #1 SMP Corral\n", release);
+  to.print("Linux version {} (Corral, not Linux) {}\n", system_names::release, system_names::build);
   return {};
 }
 

@@ -167,6 +167,7 @@ Result<void> RamDirectory::remove_directory(std::string_view name) {
     if (!static_cast<RamDirectory*>(entry->file)->names_.empty()) return Errno::enotempty;
     if (entry->file->covered.load(Order::relaxed)) return Errno::ebusy;
     gone = take(*entry);
+    gone->links.store(0, Order::relaxed);  // its own "." is gone, too
   }
   memory::release(entry);
   return {};
@@ -249,6 +250,7 @@ Result<void> RamDirectory::rename_locked(Entry& entry, RamDirectory& target, Ent
       return Errno::eisdir;
     }
     gone = target.take(*existing);
+    if (gone->is_directory()) gone->links.store(0, Order::relaxed);
   }
   target.insert(fresh, take(entry));
   return {};

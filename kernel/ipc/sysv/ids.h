@@ -92,30 +92,4 @@ class IdTable {
   u32 count_of_reuse_ GUARDED_BY(lock_) = 0;
 };
 
-// What the get calls do: the number of the object with this key, or of a new one. `fits(T&)`: may the one that is there be
-// used (Result<void>); `make()`: a new one (Result<Ref<T>>), whose reference the table takes over.
-// enoent, eexist, enospc, enomem, or as `fits` and `make`.
-template <class T, class Fits, class Make>
-Result<i32> get(IdTable<T>& table, i32 key, u32 flags, Fits&& fits, Make&& make) {
-  const auto use = [&](T& there) -> Result<i32> {
-    if ((flags & (flag_create | flag_exclusive)) == (flag_create | flag_exclusive)) return Errno::eexist;
-    TRY(fits(there));
-    return there.number;
-  };
-  if (key != key_private) {
-    LockGuard guard{table.lock()};
-    if (T* there = table.find_key(key)) return use(*there);
-    if ((flags & flag_create) == 0) return Errno::enoent;
-  }
-  auto made = TRY(make());
-  made->ownership.key = key;
-  made->ownership.mode = flags & 0777;
-  LockGuard guard{table.lock()};
-  if (key != key_private) {
-    if (T* there = table.find_key(key)) return use(*there);  // another thread was faster
-  }
-  TRY(table.add(*made));
-  return made.release()->number;
-}
-
 }  // namespace corral::ipc
