@@ -195,19 +195,27 @@ void trim_heap() {
   for (u32 index = 0; index < class_count; ++index) give_back(index, magazines[arch::core_index()].of[index], ~u32{0});
 }
 
+SizeStatistics size_statistics(u64 index) {
+  KERNEL_ASSERT(index < class_count);
+  u64 waiting = 0;  // in magazines: free, though the slab cache counts them as handed out
+  for (const CoreMagazines& core : magazines) waiting += core.of[index].count();
+  SizeClass& size_class = classes.of[index];
+  LockGuard guard{size_class.lock};
+  const u64 handed_out = size_class.cache.objects();
+  return {.object_size = size_class.cache.object_size(),
+          .objects = handed_out > waiting ? handed_out - waiting : 0,
+          .slabs = size_class.cache.slabs(),
+          .objects_in_a_slab = size_class.cache.objects_in_slab()};
+}
+
 HeapStatistics heap_statistics() {
   HeapStatistics sum{};
   sum.sizes = class_count;
   for (u32 index = 0; index < class_count; ++index) {
-    u64 waiting = 0;  // in magazines: free, though the slab cache counts them as handed out
-    for (const CoreMagazines& core : magazines) waiting += core.of[index].count();
-    SizeClass& size_class = classes.of[index];
-    LockGuard guard{size_class.lock};
-    const u64 handed_out = size_class.cache.objects();
-    const u64 objects = handed_out > waiting ? handed_out - waiting : 0;
-    sum.objects += objects;
-    sum.bytes += objects * sizes[index];
-    sum.slab_pages += size_class.cache.slabs();
+    const SizeStatistics size = size_statistics(index);
+    sum.objects += size.objects;
+    sum.bytes += size.objects * size.object_size;
+    sum.slab_pages += size.slabs;
   }
   sum.objects += blocks.load(Order::relaxed);
   sum.block_pages = block_pages.load(Order::relaxed);

@@ -25,6 +25,15 @@ struct HeapStatistics {
 };
 [[nodiscard]] HeapStatistics heap_statistics();
 
+// The same of the objects of one size; those of blocks of pages are in no size. index: below HeapStatistics::sizes.
+struct SizeStatistics {
+  u64 object_size;         // in bytes
+  u64 objects;             // in use
+  u64 slabs;               // pages
+  u64 objects_in_a_slab;
+};
+[[nodiscard]] SizeStatistics size_statistics(u64 index);
+
 // Makes a T, or enomem.
 template <class T, class... Arguments>
 [[nodiscard]] Result<T*> make(Arguments&&... arguments) {

@@ -1,4 +1,4 @@
-// /proc/meminfo, vmstat, swaps and heap.
+// /proc/meminfo, vmstat, swaps, heap and slabinfo.
 #include "fs/cache/reclaim.h"
 #include "fs/cache/write_back.h"
 #include "fs/mounts.h"
@@ -72,6 +72,22 @@ Result<void> heap(TextBuffer& to, const Subject&) {
   const memory::HeapStatistics heap = memory::heap_statistics();
   to.print("objects {}\nbytes {}\nslab_pages {}\nblock_pages {}\n", heap.objects, heap.bytes, heap.slab_pages,
            heap.block_pages);
+  return {};
+}
+
+// As Linux's slabinfo(5), version 2.1. A slab is one page, and all that are held count as active.
+Result<void> slab_information(TextBuffer& to, const Subject&) {
+  to.append("slabinfo - version: 2.1\n");
+  to.append(
+      "# name            <active_objs> <num_objs> <objsize> <objperslab> <pagesperslab> : tunables <limit> <batchcount> ");
+  to.append("<sharedfactor> : slabdata <active_slabs> <num_slabs> <sharedavail>\n");
+  const u64 sizes = memory::heap_statistics().sizes;
+  for (u64 index = 0; index < sizes; ++index) {
+    const memory::SizeStatistics size = memory::size_statistics(index);
+    to.print("kmalloc-{-9} {6} {6} {6} {4} {4} : tunables    0    0    0 : slabdata {6} {6}      0\n", size.object_size,
+             size.objects, size.slabs * size.objects_in_a_slab, size.object_size, size.objects_in_a_slab, 1, size.slabs,
+             size.slabs);
+  }
   return {};
 }
 

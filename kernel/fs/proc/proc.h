@@ -31,6 +31,7 @@ Result<void> kernel_map(TextBuffer& to, const Subject& subject);
 // memory.cpp
 Result<void> meminfo(TextBuffer& to, const Subject& subject);
 Result<void> heap(TextBuffer& to, const Subject& subject);
+Result<void> slab_information(TextBuffer& to, const Subject& subject);
 Result<void> vmstat(TextBuffer& to, const Subject& subject);
 Result<void> swaps(TextBuffer& to, const Subject& subject);
 // disks.cpp

@@ -32,6 +32,7 @@ constexpr Node root_nodes[] = {
     {.name = "partitions", .text = proc::partitions},
     {.name = "provoke", .permissions = 0644, .text = proc::list_provocations, .store = proc::provoke},
     {.name = "sched", .permissions = 0644, .text = proc::scheduling_text, .store = proc::set_scheduling},
+    {.name = "slabinfo", .permissions = 0400, .text = proc::slab_information},
     {.name = "stat", .text = proc::stat},
     {.name = "swaps", .text = proc::swaps},
     {.name = "sys", .type = FileType::directory, .permissions = 0555, .directory = &proc::sys_directory},
