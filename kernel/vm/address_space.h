@@ -97,7 +97,7 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   void set_break_start(VirtualAddress start) EXCLUDES(lock_);  // by the program loader
   // MADV_NOHUGEPAGE, MADV_HUGEPAGE: whether large pages may appear in the range from now on. enomem: gaps.
   Result<void> advise_large(Caller& caller, VirtualAddress start, u64 length, bool allowed);
-  // What mbind() asks for, and what it was; the range has no gap, else enomem and nothing changed; efault: no area there.
+  // What mbind() asks for, and what it was. efault: the range has a gap, and nothing has changed; enomem.
   Result<void> keep_node_policy(Caller& caller, VirtualAddress start, u64 length, u16 policy);
   Result<u16> node_policy(VirtualAddress address) EXCLUDES(lock_);
   // mlock, munlock: marks the range, or all areas there are. enomem: gaps; what lies between them is marked.

@@ -49,7 +49,7 @@ Result<void> AddressSpace::advise(Caller& caller, VirtualAddress start, u64 leng
   const Result<void> changed = [&]() -> Result<void> {
     LockGuard guard{lock_};
     const bool gap = areas_.covered_until(start, end) != end;
-    if (gap && all_or_nothing) return Errno::enomem;
+    if (gap && all_or_nothing) return Errno::efault;
     TRY(isolate(start, end));
     for (Area* area = areas_.first_above(start); area != nullptr && area->start < end; area = areas_.next(*area)) change(*area);
     areas_.join(start, end);

@@ -79,8 +79,7 @@ Result<i64> sys_mbind(Call& call) {
   if (start.value + length < start.value) return Errno::einval;
   if (length == 0) return 0;
   const u16 policy = TRY(check_mode(mode, nodes));
-  const Result<void> kept = call.space.keep_node_policy(call.thread.caller, start, length, policy);
-  if (!kept) return kept.error() == Errno::enomem ? Errno::efault : kept.error();
+  TRY(call.space.keep_node_policy(call.thread.caller, start, length, policy));
   return 0;
 }
 
