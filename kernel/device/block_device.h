@@ -2,6 +2,7 @@
 #pragma once
 
 #include "device/device.h"
+#include "lib/intrusive_list.h"
 #include "lib/result.h"
 
 namespace corral {
@@ -19,6 +20,7 @@ class BlockRequest {
   u64 sector = 0;  // the first; flush: not used
   Piece pieces[most_pieces] = {};
   u32 count = 0;  // flush: 0
+  ListLink link;  // the device's, from submit() to finished()
 
   // Once for each submit() that succeeded, in interrupt context, with no lock held; `moved`: all of it. eio, enospc …
   virtual void finished(Result<void> moved) = 0;
@@ -36,7 +38,8 @@ class BlockDevice : public Device {
   [[nodiscard]] virtual bool read_only() const = 0;
   // Any context, lower-ranked locks may be held; finished() is never called from within. What is written has reached the disk for good
   // when a flush that was submitted after it was answered is finished. eio: the device has failed, or the piece is not on it;
-  // erofs; enomem; eopnotsupp: a flush, of a device where what is written is there for good at once.
+  // erofs; eopnotsupp: a flush, of a device where what is written is there for good at once. Not enomem: pages are written because memory
+  // is short, and what they hold must not be lost.
   virtual Result<void> submit(BlockRequest& request) = 0;
   // Handles answers without an interrupt: when the machine is switched off.
   virtual void poll() = 0;

@@ -12,10 +12,12 @@ namespace {
 // Pages on their way: a read or write message whose data are the pages themselves.
 class NineRun final : public PageRun, public virtio::Request {
  public:
-  NineRun(Server& server) : server_{server} {}
+  explicit NineRun(Server& server) : server_{server}, tag_{server.take_tag()} {}
   ~NineRun() override {
     if (tag_ != no_tag) server_.give_tag(tag_);
   }
+  // Without one it cannot be sent.
+  [[nodiscard]] bool has_tag() const { return tag_ != no_tag; }
   void send(u32 fid);
 
  private:
@@ -24,14 +26,12 @@ class NineRun final : public PageRun, public virtio::Request {
   static constexpr u32 request_size = header_size + 4 + 8 + 4;
   static constexpr u32 answer_size = header_size + 4;
   Server& server_;
-  u16 tag_ = no_tag;
+  const u16 tag_;
   u8 request_[request_size] = {};
   u8 answer_[answer_size] = {};
 };
 
 void NineRun::send(u32 fid) {
-  tag_ = server_.take_tag();
-  if (tag_ == no_tag) return PageRun::finished(Errno::enomem);
   Encoder to{request_};
   to.begin(is_write() ? Type::write : Type::read, tag_);
   to.word32(fid);
@@ -123,7 +123,10 @@ Result<PagePlace> FileNode::reserve(u64 index, u32, u32, Waiter* waiter) {
 }
 
 PageRun* FileNode::make_run() {
-  return new (std::nothrow) NineRun(server());
+  auto* run = new (std::nothrow) NineRun(server());
+  if (run != nullptr && run->has_tag()) return run;
+  delete run;
+  return nullptr;
 }
 
 void FileNode::start(PageRun& run) {
