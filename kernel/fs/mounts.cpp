@@ -88,26 +88,36 @@ Result<void> replace_root(Ref<FileSystem> file_system, std::string_view source, 
   return {};
 }
 
-Result<void> add(Inode& directory, Ref<FileSystem> file_system, std::string_view path, std::string_view source,
-                 bool permanent) {
+Result<Mount*> prepare(Inode& directory, std::string_view path, std::string_view source) {
   if (!directory.is_directory()) return Errno::enotdir;
   if (path.size() >= sizeof(Mount::path)) return Errno::enametoolong;
   Mount* mount = TRY(memory::make<Mount>());
   mount->covered = Ref<Inode>::share(directory);
-  mount->file_system = static_cast<Ref<FileSystem>&&>(file_system);
-  mount->permanent = permanent;
   set_text(mount->source, source);
   set_text(mount->path, path);
+  return mount;
+}
+
+Result<void> add(Mount* prepared, Ref<FileSystem> file_system) {
+  prepared->file_system = static_cast<Ref<FileSystem>&&>(file_system);
   {
     LockGuard guard{table_lock};
-    if (!directory.covered.load(Order::relaxed)) {
-      directory.covered.store(true, Order::release);
-      table.push_back(*mount);
+    Atomic<bool>& covered = prepared->covered->covered;
+    if (!covered.load(Order::relaxed)) {
+      covered.store(true, Order::release);
+      table.push_back(*prepared);
       return {};
     }
   }
-  delete mount;
+  delete prepared;
   return Errno::ebusy;
+}
+
+Result<void> add(Inode& directory, Ref<FileSystem> file_system, std::string_view path, std::string_view source,
+                 bool permanent) {
+  Mount* mount = TRY(prepare(directory, path, source));
+  mount->permanent = permanent;
+  return add(mount, static_cast<Ref<FileSystem>&&>(file_system));
 }
 
 Result<void> remove(Inode& directory, UnmountProgress& progress, bool lazy) {

@@ -29,6 +29,23 @@ Result<void> replace_root(Ref<FileSystem> file_system, std::string_view source, 
 // Attaches to `directory`, whose absolute path is `path` (shown in /proc/mounts). ebusy: something is there already;
 // enotdir; enametoolong; enomem.
 Result<void> add(Inode& directory, Ref<FileSystem> file_system, std::string_view path, std::string_view source, bool permanent);
+// The same with the file system that `make` (Result<Ref<FileSystem>>) answers, which may answer blocked. It is asked last, when only
+// ebusy is left: so a disk is not taken into use, and marked so, for nothing.
+Result<Mount*> prepare(Inode& directory, std::string_view path, std::string_view source);
+Result<void> add(Mount* prepared, Ref<FileSystem> file_system);  // takes `prepared` over
+template <class Make>
+Result<void> add(Inode& directory, std::string_view path, std::string_view source, u32 flags, Make&& make) {
+  Mount* mount = TRY(prepare(directory, path, source));
+  Result<Ref<FileSystem>> made = make();
+  if (!made.ok()) {
+    delete mount;
+    return made.error();
+  }
+  made.value()->flags.store(flags, Order::relaxed);
+  const Result<void> added = add(mount, made.value());
+  if (!added.ok()) made.value()->dismantle();
+  return added;
+}
 // Detaches the file system whose root is `directory`, to which the caller has one reference. einval: not the root of a mount;
 // ebusy: the system needs it, or (unless `lazy`) it is on a disk and in use; open files elsewhere stay usable. blocked.
 Result<void> remove(Inode& directory, UnmountProgress& progress, bool lazy);

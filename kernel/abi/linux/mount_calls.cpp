@@ -96,18 +96,6 @@ u64 page_limit(std::string_view options, u64 otherwise) {
   return round_up(value << shift, page_size) / page_size;
 }
 
-// A folder of the host; the source is its mount tag.
-Result<i64> mount_nine(Call& call, Inode& directory, std::string_view tag, u32 flags) {
-  Ref<fs::FileSystem> made = TRY(fs::nine::mount(call.thread, tag));
-  made->flags.store(flags, Order::relaxed);
-  char text[longest_path];
-  const Result<std::string_view> path = fs::path_of(directory, text);
-  const Result<void> outcome =
-      path.ok() ? fs::mounts::add(directory, made, path.value(), tag, false) : Result<void>{path.error()};
-  if (!outcome.ok()) made->dismantle();
-  return success(outcome);
-}
-
 // The disk that a path to its device node names. enoent …; enotblk: it is something else; enxio: there is no such disk.
 Result<fs::Disk*> disk_named(Call& call) {
   NamedFile named;
@@ -118,15 +106,13 @@ Result<fs::Disk*> disk_named(Call& call) {
   return disk;
 }
 
-Result<i64> mount_ext2(Call& call, Inode& directory, std::string_view source, u32 flags) {
-  fs::Disk* disk = TRY(disk_named(call));
-  char text[longest_path];
-  const std::string_view path = TRY(fs::path_of(directory, text));
-  Ref<fs::FileSystem> made = TRY(fs::ext2::mount(call.thread, *disk, (flags & fs::mount_read_only) != 0));
-  made->flags.store(flags, Order::relaxed);
-  const Result<void> outcome = fs::mounts::add(directory, made, path, source, false);
-  if (!outcome.ok()) made->dismantle();
-  return success(outcome);
+// Of one of the known types; `disk` is that of an ext2. blocked; errors of the type.
+Result<Ref<fs::FileSystem>> make_file_system(Call& call, std::string_view type, std::string_view source,
+                                             std::string_view options, fs::Disk* disk, u32 flags) {
+  if (type == "ext2") return fs::ext2::mount(call.thread, *disk, (flags & fs::mount_read_only) != 0);
+  if (type == "9p") return fs::nine::mount(call.thread, source);  // a folder of the host; the source is its mount tag
+  const u64 limit = page_limit(options, memory::page_statistics().total / 2);
+  return Ref<fs::FileSystem>{TRY(fs::RamFileSystem::create(type == "tmpfs" ? "tmpfs" : "ramfs", limit, 01777))};
 }
 
 // einval: nothing is mounted there; ebusy: somebody has a file open for writing; erofs: what it is on cannot be written.
@@ -159,17 +145,15 @@ Result<i64> sys_mount(Call& call) {
   const std::string_view kind = type.text();
   // There is one of each of these, where it belongs.
   if (kind == "proc" || kind == "sysfs" || kind == "devtmpfs") return Errno::ebusy;
-  if (kind == "ext2") return mount_ext2(call, *directory, source.text(), kept);
-  if (kind == "9p") return mount_nine(call, *directory, source.text(), kept);
-  if (kind != "tmpfs" && kind != "ramfs") return Errno::enodev;
-  const u64 limit = page_limit(options.text(), memory::page_statistics().total / 2);
-  Ref<fs::RamFileSystem> made = TRY(fs::RamFileSystem::create(kind == "tmpfs" ? "tmpfs" : "ramfs", limit, 01777));
-  made->flags.store(kept, Order::relaxed);
+  const bool in_memory = kind == "tmpfs" || kind == "ramfs";
+  if (!in_memory && kind != "ext2" && kind != "9p") return Errno::enodev;
+  fs::Disk* disk = kind == "ext2" ? TRY(disk_named(call)) : nullptr;
   char text[longest_path];
   const std::string_view path = TRY(fs::path_of(*directory, text));
-  Result<void> outcome = fs::mounts::add(*directory, made, path, source.text().empty() ? kind : source.text(), false);
-  if (!outcome.ok()) made->dismantle();
-  return success(outcome);
+  const std::string_view shown = in_memory && source.text().empty() ? kind : source.text();
+  return success(fs::mounts::add(*directory, path, shown, kept, [&]() -> Result<Ref<fs::FileSystem>> {
+    return make_file_system(call, kind, source.text(), options.text(), disk, kept);
+  }));
 }
 
 Result<i64> sys_umount2(Call& call) {
