@@ -27,7 +27,8 @@ PATIENCE_SECONDS = 1800.0
 NUMBERS = ("MemFree", "Cached", "Slab")  # of /proc/meminfo, in KiB
 SHELL = ("VmRSS", "VmPTE")  # of the shell, in KiB
 PAGE_KIB = 4
-COUNT = re.compile(r"^(?:wakepairs|stalepages): (\d+) (\w+)", re.MULTILINE)
+COUNTS = re.compile(r"^(?:wakepairs|stalepages|lifecycles): .*", re.MULTILINE)
+COUNT = re.compile(r"(\d+) (pairs|unmaps|processes|threads)\b")
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,8 @@ LOADS = {load.name: load for load in (
          "futex waits and wakes with numbers that show a lost one", debian=False),
     Load("unmaps", "/probes/stalepages {seconds} 2>&1", (r"stalepages: [1-9]\d* unmaps.* 0 stale hits",),
          "pages that are unmapped while other cores use them", debian=False),
+    Load("lifecycles", "/probes/lifecycles {seconds} 2>&1", (r"lifecycles: [1-9]\d* processes, [1-9]\d* threads",),
+         "processes and threads that are created and end in every way", debian=False),
 )}  # fmt: skip
 
 
@@ -116,7 +119,7 @@ def soak(load: Load, machine: guest.Guest, record: Record, minutes: float, round
         if answer.status != 0 or wrong:
             record.failure = f"round {record.rounds}: status {answer.status}\n{answer.output[-3000:]}"
             break
-        for count, what in COUNT.findall(answer.output):
+        for count, what in COUNT.findall("\n".join(COUNTS.findall(answer.output))):
             record.counted[what] = record.counted.get(what, 0) + int(count)
         if record.rounds == 1:
             record.memory.append(numbers(machine))

@@ -19,6 +19,11 @@ class Sample(SharedGuest, unittest.TestCase):
     def test_no_page_is_used_after_it_was_unmapped(self) -> None:
         self.assertGreater(self.soak("unmaps").counted["unmaps"], 0)
 
+    def test_nothing_is_left_of_processes_and_threads(self) -> None:
+        counted = self.soak("lifecycles").counted
+        self.assertGreater(counted["processes"], 0)
+        self.assertGreater(counted["threads"], 0)
+
 
 if __name__ == "__main__":
     unittest.main()
