@@ -51,13 +51,23 @@ bool compare(Operation& operation) {
   return false;
 }
 
+// Those of a higher real-time priority are woken first, equals in the order in which they came, as on Linux.
+void line_up(Bucket& bucket, Operation& waiter) {
+  if (waiter.priority != 0) {
+    Operation* place = bucket.waiters.front();
+    while (place != nullptr && place->priority >= waiter.priority) place = bucket.waiters.next(*place);
+    if (place != nullptr) return bucket.waiters.insert_before(*place, waiter);
+  }
+  bucket.waiters.push_back(waiter);
+}
+
 void execute_wait(SectionRequest& request) {
   Operation& operation = container_of(request, &Operation::request);
   if (!compare(operation)) return;
   Bucket& bucket = bucket_of(operation.key);
   operation.bucket.store(&bucket, Order::relaxed);
   operation.outcome = Operation::Outcome::done;
-  bucket.waiters.push_back(operation);
+  line_up(bucket, operation);
 }
 
 void take_out(Operation& waiter) {
@@ -97,7 +107,7 @@ void execute_arrival(SectionRequest& request) {
     end_cancelled(waiter);
     return;
   }
-  waiter.bucket.load(Order::relaxed)->waiters.push_back(waiter);
+  line_up(*waiter.bucket.load(Order::relaxed), waiter);
 }
 
 void execute_requeue(SectionRequest& request) {
@@ -213,6 +223,7 @@ Result<i64> wait(Thread& thread, Word word, u32 expected, u32 bits, Instant dead
   if (thread.interrupted()) return Errno::restart;
   operation.expected = expected;
   operation.bits = bits;
+  operation.priority = thread.policy_and_priority().priority;
   operation.bucket.store(nullptr, Order::relaxed);
   thread.step.phase = submitted;
   const Errno blocked = thread.wait_at(place, deadline);

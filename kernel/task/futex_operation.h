@@ -36,6 +36,7 @@ struct Operation {
   u32 expected = 0;
   bool compare = false;         // requeue: compare first
   u32 bits = 0, count = 0, move = 0;
+  u32 priority = 0;             // real-time priority of a thread that waits; 0: none
   CoreId submitted_from{};
   enum class Outcome : u8 { pending, done, differs, again } outcome = Outcome::pending;
   u32 woken = 0, moved = 0;

@@ -185,6 +185,38 @@ void test_requeue() {
   CHECK_EQ(futex(&to, wake_private, INT_MAX), 0);
 }
 
+// ---- real-time priorities: the highest first, also of those that were moved -----------------------------------------
+
+Word gate, woken_one, order_count, order[4];
+
+void* wait_with_priority(void* argument) {
+  const auto priority = static_cast<int>(reinterpret_cast<uintptr_t>(argument));
+  CHECK_EQ(syscall(SYS_sched_setscheduler, 0, priority != 0 ? 1 : 0, &priority), 0);  // SCHED_FIFO, SCHED_OTHER
+  CHECK_EQ(futex(&gate, wait_private, 0, &long_time), 0);
+  order[__atomic_fetch_add(&order_count, 1, __ATOMIC_SEQ_CST)] = static_cast<Word>(priority);
+  return nullptr;
+}
+
+void test_priority_order() {
+  const int lowest = 1;
+  const int none = 0;
+  if (syscall(SYS_sched_setscheduler, 0, 1, &lowest) != 0) { return; }  // it may not
+  CHECK_EQ(syscall(SYS_sched_setscheduler, 0, 0, &none), 0);
+  pthread_t threads[4];
+  const uintptr_t priorities[4] = {0, 1, 30, 20};
+  for (int i = 0; i < 4; ++i) {  // each waits, on the second word, before the next begins
+    threads[i] = start(wait_with_priority, reinterpret_cast<void*>(priorities[i]));
+    while (futex(&gate, requeue_private, 0, as_timeout(1), &woken_one) != 1) { check_sleep_us(1000); }
+  }
+  for (Word woken = 0; woken < 4; ++woken) {
+    CHECK_EQ(futex(&woken_one, wake_private, 1), 1);
+    while (load(&order_count) != woken + 1) { check_sleep_us(1000); }
+  }
+  for (const pthread_t thread : threads) { join(thread); }
+  const Word expected[4] = {30, 20, 1, 0};
+  for (int i = 0; i < 4; ++i) { CHECK_EQ(order[i], expected[i]); }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -193,5 +225,6 @@ int main(int argc, char** argv) {
   test_order();
   test_bitset();
   test_requeue();
+  test_priority_order();
   return check_done();
 }
