@@ -5,6 +5,7 @@
 
 #include "lib/atomic.h"
 #include "lib/types.h"
+#include "sched/recent_use.h"
 
 namespace corral::sched {
 
@@ -30,6 +31,10 @@ class alignas(cache_line) CoreStatistics {
     return Duration{(word >> 1) + ((word & 1) != 0 ? now.ns : 0)};
   }
 
+  // How much of its recent time it had something to run, of RecentUse::whole.
+  [[nodiscard]] u32 recent_use(Instant now) const { return use_.share(now); }
+  [[nodiscard]] u64 use_rank() const { return use_.rank(); }  // RecentUse::rank()
+
   // The highest urgency (SchedulingEntity::urgency) that is here, running or waiting: a newcomer runs at once if it is above.
   // 0: none of the real-time class.
   [[nodiscard]] u64 urgency() const { return urgency_.load(Order::relaxed); }
@@ -51,11 +56,15 @@ class alignas(cache_line) CoreStatistics {
   void publish_urgency(u64 urgency) { urgency_.store(urgency, Order::relaxed); }
   void begin_idle(Instant now) {
     const i64 word = idle_.load(Order::relaxed);
-    if ((word & 1) == 0) idle_.store(word - now.ns * 2 + 1, Order::relaxed);
+    if ((word & 1) != 0) return;
+    idle_.store(word - now.ns * 2 + 1, Order::relaxed);
+    use_.change(false, now);
   }
   void end_idle(Instant now) {
     const i64 word = idle_.load(Order::relaxed);
-    if ((word & 1) != 0) idle_.store(word - 1 + now.ns * 2, Order::relaxed);
+    if ((word & 1) == 0) return;
+    idle_.store(word - 1 + now.ns * 2, Order::relaxed);
+    use_.change(true, now);
   }
   // Adds one to a counter that only this core writes: no locked instruction.
   static void count(Atomic<u64>& counter) { counter.store(counter.load(Order::relaxed) + 1, Order::relaxed); }
@@ -69,6 +78,7 @@ class alignas(cache_line) CoreStatistics {
   Atomic<u64> present_{0};  // arrived since start << 32 | runnable
   Atomic<i64> idle_{0};  // 2 × ns of idle time; while idle, 2 × (that − instant of its beginning) + 1: one word for both
   Atomic<u64> urgency_{0};
+  RecentUse use_;
 
   alignas(cache_line) Atomic<u32> placed_{0};  // written by other cores: sent here since start, minus those called back
   Atomic<u64> migrations_out_{0};  // written by other cores: entities that ran here last and were placed elsewhere

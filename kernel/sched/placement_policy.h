@@ -7,6 +7,7 @@
 #pragma once
 
 #include "sched/core_statistics.h"
+#include "sched/policy.h"
 #include "sched/registry.h"
 #include "sched/scheduling_entity.h"
 
@@ -19,6 +20,7 @@ enum class PlacementReason : u8 { created, woken };
 struct SystemView {
   std::span<const CoreStatistics> cores;  // indexed by CoreId
   u64 (*random)();                        // rdrand where there is one, else seeded from the clock
+  const TunableValues& tunables;          // in the order of the policy's own table; may change at any moment
 };
 
 struct PlacementRequest {
@@ -35,9 +37,8 @@ class PlacementPolicy {
   virtual CoreId select(const PlacementRequest& request, const SystemView& system) = 0;
 };
 
-struct PlacementDescriptor {
-  const char* name;         // sched.placement=NAME
-  const char* description;
+// sched.placement=NAME
+struct PlacementDescriptor : PolicyDescription {
   size_t size;
   PlacementPolicy* (*make)(void* storage);
 };
@@ -46,13 +47,16 @@ struct PlacementDescriptor {
 [[nodiscard]] const PlacementDescriptor* find_placement(std::string_view name);
 inline constexpr const char* default_placement = "least-loaded";
 
-#define CORRAL_PLACEMENT_POLICY(Class, name, description)                                                     \
-  namespace {                                                                                                 \
-  ::corral::sched::PlacementPolicy* make_it(void* storage) {                                                  \
-    return ::new (storage) Class();                                                                           \
-  }                                                                                                           \
-  constinit const ::corral::sched::PlacementDescriptor descriptor{name, description, sizeof(Class), make_it}; \
-  CORRAL_REGISTER(corral_placements, ::corral::sched::PlacementDescriptor, descriptor);                       \
+// After the description may stand the name of a table of tunables that is a constant of the class.
+#define CORRAL_PLACEMENT_POLICY(Class, name, description, ...)                          \
+  namespace {                                                                           \
+  ::corral::sched::PlacementPolicy* make_it(void* storage) {                            \
+    return ::new (storage) Class();                                                     \
+  }                                                                                     \
+  constinit const ::corral::sched::PlacementDescriptor descriptor{                      \
+      {name, description __VA_OPT__(, Class::) __VA_ARGS__}, sizeof(Class), make_it};   \
+  __VA_OPT__(static_assert(::corral::sched::are_right(Class::__VA_ARGS__));)            \
+  CORRAL_REGISTER(corral_placements, ::corral::sched::PlacementDescriptor, descriptor); \
   }
 
 }  // namespace corral::sched

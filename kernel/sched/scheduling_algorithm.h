@@ -8,13 +8,15 @@
 //    waiting, no allocation, no globals. Time comes in as `now`.
 //  - An entity is handed in by enqueue() and belongs to the algorithm until pick() returns it or dequeue() takes it out.
 //    The running entity is not in the algorithm.
-//  - There is no call for "the running entity went to sleep": after the last charge() it simply does not come back before
-//    an enqueue() as `woken`, perhaps on another core. What must survive that is kept in the entity.
-//  - After a change of algorithm at run time the running entity is one that this object never picked: charge() and
-//    review() must cope.
+//  - The running entity goes on by review(), comes back by enqueue() as `preempted` or `yielded`, or leaves by depart(): it
+//    sleeps, ends, or goes to another core or class. It may come back on another core. What must survive that is kept in
+//    the entity: SchedulingEntity::timeline has room for a type of the algorithm's own.
+//  - After a change of algorithm at run time, or of the entity's class, the running entity is one that this object never
+//    picked: charge(), review() and depart() must cope.
 //  - The engine checks every answer (entity really queued here, allowed on this core) and counts violations.
 #pragma once
 
+#include "sched/policy.h"
 #include "sched/registry.h"
 #include "sched/scheduling_entity.h"
 
@@ -32,6 +34,7 @@ struct Decision {
 struct AlgorithmParameters {
   CoreId core{};
   Duration tick = milliseconds(4);  // 1 / timer.hz: the natural quantum
+  TunableValues tunables{};         // in the order of the algorithm's own table
 };
 
 class SchedulingAlgorithm {
@@ -46,6 +49,8 @@ class SchedulingAlgorithm {
   virtual Decision pick(Instant now) = 0;
   // `running` has used the core for `used` more; called before every other call that concerns the running entity's turn.
   virtual void charge(SchedulingEntity& running, Duration used, Instant now) = 0;
+  // `running`, charged, leaves the core and does not wait here.
+  virtual void depart(SchedulingEntity& /*running*/, Instant /*now*/) {}
   // Something was enqueued while `running` runs: until when may it go on? `now`: preempt it at once.
   virtual Instant review(const SchedulingEntity& running, Instant now) = 0;
   // Waiting entities.
@@ -54,10 +59,9 @@ class SchedulingAlgorithm {
   virtual SchedulingEntity* last_waiting() = 0;
 };
 
-struct AlgorithmDescriptor {
-  const char* name;         // as on the command line: sched.algorithm=NAME
-  const char* description;  // one line for people
-  size_t size;              // bytes of storage that make() needs, at alignment 64
+// sched.algorithm=NAME
+struct AlgorithmDescriptor : PolicyDescription {
+  size_t size;  // bytes of storage that make() needs, at alignment 64
   SchedulingAlgorithm* (*make)(void* storage, const AlgorithmParameters& parameters);
 };
 
@@ -65,12 +69,15 @@ struct AlgorithmDescriptor {
 [[nodiscard]] const AlgorithmDescriptor* find_algorithm(std::string_view name);  // null: no such name
 inline constexpr const char* default_algorithm = "cfs";
 
-#define CORRAL_SCHEDULING_ALGORITHM(Class, name, description)                                                            \
+// After the description may stand the name of a table of tunables that is a constant of the class.
+#define CORRAL_SCHEDULING_ALGORITHM(Class, name, description, ...)                                                       \
   namespace {                                                                                                            \
   ::corral::sched::SchedulingAlgorithm* make_it(void* storage, const ::corral::sched::AlgorithmParameters& parameters) { \
     return ::new (storage) Class(parameters);                                                                            \
   }                                                                                                                      \
-  constinit const ::corral::sched::AlgorithmDescriptor descriptor{name, description, sizeof(Class), make_it};            \
+  constinit const ::corral::sched::AlgorithmDescriptor descriptor{                                                       \
+      {name, description __VA_OPT__(, Class::) __VA_ARGS__}, sizeof(Class), make_it};                                    \
+  __VA_OPT__(static_assert(::corral::sched::are_right(Class::__VA_ARGS__));)                                             \
   CORRAL_REGISTER(corral_algorithms, ::corral::sched::AlgorithmDescriptor, descriptor);                                  \
   }
 

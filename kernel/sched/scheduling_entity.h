@@ -9,6 +9,7 @@
 #include "lib/red_black_tree.h"
 #include "lib/types.h"
 #include "sched/deadline/server.h"
+#include "sched/timeline_state.h"
 
 namespace corral::sched {
 
@@ -37,8 +38,7 @@ struct SchedulingEntity {
   // ---- kept by the timeline of the home core ---------------------------------------------------------------------
   ListLink queue_link;
   TreeLink tree_link;
-  i64 virtual_runtime = 0;  // CFS: weighted ns; relative to the queue's minimum while not queued
-  Duration slice_left{};    // round-robin: what remains of its quantum
+  TimelineState timeline;  // whatever else the algorithm keeps
 
   // ---- kept by the real-time class (real_time/queue.h); queue_link too, while real_time is above 0 ----------------
   bool behind_equals = false;  // raised while it ran: when it is preempted it goes behind those of its priority

@@ -8,8 +8,8 @@ The order of the rooms, from the top (see docs/):
   → sync, trace → arch contract → lib
 `arch` is what stands in arch/<name>/ itself: it fulfils the contract (the
 headers of arch/<name>/include) by means of memory and below. platform/ stands
-beside boot, which alone uses it. Policies (sched/algorithms, sched/placement,
-sched/migration, sched/groups) and what they rest on import only lib/ and sched/.
+beside boot, which alone uses it. Policies, and all of sched/ that is not its
+engine, import only lib/ and sched/.
 --dot writes the picture of who imports whom.
 """
 
@@ -28,12 +28,8 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 GENERATED = "generated/"
 # What the loader told: plain data without functions, handed down to those who set memory up.
 GROUND_HEADERS = {"boot/boot_info.h"}
-# Parts of sched/ that the host builds, too: no kernel below them but lib/. The rest of sched/ is the engine.
-PURE_SCHED = ("algorithms/", "placement/", "migration/", "groups/", "real_time/")
-PURE_SCHED_HEADERS = {
-    "sched/scheduling_entity.h", "sched/scheduling_algorithm.h", "sched/placement_policy.h",
-    "sched/core_statistics.h", "sched/registry.h",
-}
+# The host builds all of sched/ but the engine, too: no kernel below it but lib/.
+SCHED_ENGINE = "sched/engine/"
 
 
 class Tree:
@@ -62,8 +58,7 @@ class Tree:
         return parts[0] if len(parts) > 1 else None
 
     def is_pure_sched(self, file: Path) -> bool:
-        name = str(file.relative_to(self.kernel))
-        return name in PURE_SCHED_HEADERS or name.removeprefix("sched/").startswith(PURE_SCHED)
+        return not str(file.relative_to(self.kernel)).startswith(SCHED_ENGINE)
 
 
 def problem_of(tree: Tree, importer: Path, imported: Path) -> str | None:

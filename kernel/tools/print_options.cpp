@@ -1,7 +1,39 @@
 // Host program of the build: writes docs/boot-options.md from the kernel's table of options.
+#include <algorithm>
 #include <cstdio>
 
 #include "boot/options.h"
+#include "sched/policy_choice.h"
+
+namespace {
+
+using corral::sched::Tunable;
+
+// A unit goes with the default and the range.
+std::string_view space_and_unit(const Tunable& tunable, char (&room)[32]) {
+  const std::string_view unit = name_of(tunable.unit);
+  const int length =
+      std::snprintf(room, sizeof(room), "%s%.*s", unit.empty() ? "" : " ", static_cast<int>(unit.size()), unit.data());
+  return {room, static_cast<size_t>(length)};
+}
+
+template <class Descriptor>
+void print_policies(std::FILE* file, const char* title, const char* option, std::span<const Descriptor* const> policies) {
+  std::fprintf(file, "\n## %s\n\n| `%s=` | what it is |\n|---|---|\n", title, option);
+  for (const Descriptor* policy : policies) std::fprintf(file, "| %s | %s |\n", policy->name, policy->description);
+  if (std::ranges::all_of(policies, [](const Descriptor* policy) { return policy->tunables.empty(); })) return;
+  std::fputs("\n| tunable | default | range | meaning |\n|---|---|---|---|\n", file);
+  for (const Descriptor* policy : policies) {
+    for (const Tunable& tunable : policy->tunables) {
+      char room[32];
+      const std::string_view unit = space_and_unit(tunable, room);
+      std::fprintf(file, "| %s `%s` | %ld%.*s | %ld … %ld | %s |\n", policy->name, tunable.name, tunable.standard,
+                   static_cast<int>(unit.size()), unit.data(), tunable.low, tunable.high, tunable.description);
+    }
+  }
+}
+
+}  // namespace
 
 int main(int count, char** arguments) {
   if (count != 2) {
@@ -26,5 +58,14 @@ int main(int count, char** arguments) {
     std::string_view text = corral::boot::describe_option(option, line);
     std::fprintf(file, "%.*s\n", static_cast<int>(text.size()), text.data());
   }
+  std::fputs(
+      "\nA scheduling policy is named with values for some of its tunables, or without: `rr`, `rr:quantum=50`,\n"
+      "`cfs:latency=300,turn=50`. `/proc/sched` shows the values in use; the same text written there after the word "
+      "`algorithm`\n"
+      "or `placement` changes the policy of the running system. What is not named has its default. These tables come from the\n"
+      "policies' own files.\n",
+      file);
+  print_policies(file, "Scheduling algorithms", "sched.algorithm", corral::sched::algorithms());
+  print_policies(file, "Placement policies", "sched.placement", corral::sched::placements());
   return std::fclose(file) == 0 ? 0 : 1;
 }

@@ -119,8 +119,8 @@ class Queues(gdb.Command):
                 who = describe(containing(running, thread_type(), "entity"))
             print(f"core {number}: runs {who}; {int(queue['waiting_count_'])} waiting")
             for thread in waiting(queue):
-                virtual = int(thread["entity"]["virtual_runtime"])
-                print(f"    {describe(thread)}, nice {int(thread['entity']['nice'])}, virtual runtime {virtual} ns")
+                ran = int(thread["entity"]["run_time"]["ns"])
+                print(f"    {describe(thread)}, nice {int(thread['entity']['nice'])}, has run for {ran} ns")
 
 
 class Frame(gdb.Command):

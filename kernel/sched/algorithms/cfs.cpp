@@ -8,20 +8,30 @@
 // another core) it is relative to minimum_ as it was at the last pick() or charge() of it. So it means the same on every
 // core, and nothing has to be told to the algorithm when an entity goes to sleep.
 #include "sched/scheduling_algorithm.h"
+#include "sched/virtual_time.h"
 
 namespace corral::sched {
 
 class CompletelyFair final : public SchedulingAlgorithm {
  public:
+  static constexpr Tunable tunables[] = {
+      {"latency", Unit::percent_of_tick, 10, 10'000, 600, "time in which everyone who waits should have a turn"},
+      {"turn", Unit::percent_of_tick, 1, 10'000, 100, "the shortest turn; shorter ones cost more in switches than they gain"},
+      {"lead", Unit::percent_of_tick, 0, 10'000, 25, "how far a running thread may be ahead of a woken one and go on"},
+      {"undisturbed", Unit::percent_of_tick, 0, 10'000, 25, "the beginning of a turn, in which no woken thread preempts"},
+      {"credit", Unit::percent_of_tick, 0, 10'000, 300, "how far behind the others a sleeper may come back"},
+  };
+  enum : size_t { latency, turn, lead, undisturbed, credit };
+
   explicit CompletelyFair(const AlgorithmParameters& parameters)
-      : latency_{parameters.tick.ns * 6},
-        minimum_slice_{parameters.tick.ns},
-        wake_up_lead_{parameters.tick.ns / 4},
-        undisturbed_{parameters.tick.ns / 4},
-        sleeper_credit_{parameters.tick.ns * 3} {}
+      : latency_{parameters.tunables.number(latency)},
+        minimum_slice_{parameters.tunables.number(turn)},
+        wake_up_lead_{parameters.tunables.number(lead)},
+        undisturbed_{parameters.tunables.number(undisturbed)},
+        sleeper_credit_{parameters.tunables.number(credit)} {}
 
   void enqueue(SchedulingEntity& entity, EnqueueReason reason, Instant now) override {
-    i64 lag = entity.virtual_runtime;  // behind (< 0) or ahead (> 0) of the minimum
+    i64 lag = runtime_of(entity);  // behind (< 0) or ahead (> 0) of the minimum
     switch (reason) {
       case EnqueueReason::created:
         // As if it had had a turn already: it waits for one of each of the others, and threads that are created one
@@ -39,7 +49,7 @@ class CompletelyFair final : public SchedulingAlgorithm {
         // Behind all that wait, but by no more than one round: who yields in a loop must not fall back for ever.
         const SchedulingEntity* last = tree_.last();
         if (last != nullptr) {
-          const i64 goal = least_of(last->virtual_runtime - minimum_, tree_.first()->virtual_runtime - minimum_ + latency_);
+          const i64 goal = least_of(runtime_of(*last) - minimum_, runtime_of(*tree_.first()) - minimum_ + latency_);
           if (goal > lag) lag = goal;
         }
         break;
@@ -47,7 +57,7 @@ class CompletelyFair final : public SchedulingAlgorithm {
       case EnqueueReason::preempted:
       case EnqueueReason::migrated: break;
     }
-    entity.virtual_runtime = minimum_ + lag;
+    runtime_of(entity) = minimum_ + lag;
     tree_.insert(entity);
     // SCHED_BATCH and SCHED_IDLE take nobody's turn.
     if (reason == EnqueueReason::woken && entity.policy == SchedulingPolicy::other && tree_.first() == &entity) {
@@ -61,13 +71,13 @@ class CompletelyFair final : public SchedulingAlgorithm {
     tree_.remove(entity);
     --waiting_;
     weight_waiting_ -= entity.weight;
-    entity.virtual_runtime -= minimum_;
+    runtime_of(entity) -= minimum_;
   }
 
   Decision pick(Instant now) override {
     SchedulingEntity* first = tree_.first();
     if (first == nullptr) return {};
-    raise_minimum(first->virtual_runtime);
+    raise_minimum(runtime_of(*first));
     dequeue(*first, now);
     turn_used_ = Duration{};
     challenger_ = nullptr;
@@ -76,18 +86,18 @@ class CompletelyFair final : public SchedulingAlgorithm {
 
   void charge(SchedulingEntity& running, Duration used, Instant) override {
     turn_used_ = turn_used_ + used;
-    const i64 absolute = minimum_ + running.virtual_runtime + virtual_time(used.ns, running.weight);
+    const i64 absolute = minimum_ + runtime_of(running) + virtual_time(used.ns, running.weight);
     const SchedulingEntity* first = tree_.first();
-    raise_minimum(first == nullptr ? absolute : least_of(absolute, first->virtual_runtime));
-    running.virtual_runtime = absolute - minimum_;
+    raise_minimum(first == nullptr ? absolute : least_of(absolute, runtime_of(*first)));
+    runtime_of(running) = absolute - minimum_;
   }
 
   Instant review(const SchedulingEntity& running, Instant now) override {
     const SchedulingEntity* first = tree_.first();
     if (first == nullptr) return never;
-    const i64 lead = minimum_ + running.virtual_runtime - first->virtual_runtime;
+    const i64 ahead = minimum_ + runtime_of(running) - runtime_of(*first);
     i64 left = slice_of(running) - turn_used_.ns;
-    if (challenger_ == first && lead > virtual_time(wake_up_lead_, first->weight)) {
+    if (challenger_ == first && ahead > virtual_time(wake_up_lead_, first->weight)) {
       left = least_of(left, undisturbed_ - turn_used_.ns);
     }
     return left > 0 ? now + Duration{left} : now;
@@ -98,20 +108,19 @@ class CompletelyFair final : public SchedulingAlgorithm {
   SchedulingEntity* last_waiting() override { return tree_.last(); }
 
  private:
+  struct State {
+    i64 virtual_runtime = 0;  // virtual ns; see the invariant
+  };
+  static i64& runtime_of(SchedulingEntity& entity) { return entity.timeline.as<State>().virtual_runtime; }
+  static i64 runtime_of(const SchedulingEntity& entity) { return entity.timeline.as<State>().virtual_runtime; }
+
   struct Sooner {
     bool operator()(const SchedulingEntity& a, const SchedulingEntity& b) const {
-      return a.virtual_runtime < b.virtual_runtime;
+      return a.timeline.as<State>().virtual_runtime < b.timeline.as<State>().virtual_runtime;
     }
   };
 
   static i64 least_of(i64 a, i64 b) { return a < b ? a : b; }
-
-  // ns on the core → virtual ns, without overflow for any time.
-  static i64 virtual_time(i64 ns, u32 weight) {
-    if (weight == weight_of_nice_0) return ns;
-    const i64 w = weight;
-    return ns / w * weight_of_nice_0 + ns % w * weight_of_nice_0 / w;
-  }
 
   // How long a turn of `entity` is beside those that wait now, in ns.
   [[nodiscard]] i64 slice_of(const SchedulingEntity& entity) const {
@@ -138,4 +147,4 @@ class CompletelyFair final : public SchedulingAlgorithm {
 
 }  // namespace corral::sched
 
-CORRAL_SCHEDULING_ALGORITHM(corral::sched::CompletelyFair, "cfs", "completely fair: time in proportion to weight")
+CORRAL_SCHEDULING_ALGORITHM(corral::sched::CompletelyFair, "cfs", "completely fair: time in proportion to weight", tunables)

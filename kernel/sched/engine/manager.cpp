@@ -2,6 +2,7 @@
 
 #include "device/clock.h"
 #include "memory/heap.h"
+#include "sched/policy_choice.h"
 #include "trace/log.h"
 
 namespace corral {
@@ -18,14 +19,14 @@ void on_real_time_room_message(Core& core, const Message&) {
   core.scheduler->look_at_real_time();
 }
 
-// "fifo, rr, cfs", for messages.
-template <class Descriptor>
-std::string_view names_of(std::span<const Descriptor* const> descriptors, std::span<char> to) {
-  size_t used = 0;
-  for (const Descriptor* descriptor : descriptors) {
-    used += format_to(to.last(to.size() - used), "{}{}", used == 0 ? "" : ", ", descriptor->name).size();
+// What a policy's tunables are now; a line for each.
+template <class Line>
+void describe_tunables(const sched::PolicyDescription& policy, const sched::TunableValues& values, Duration tick, Line&& line) {
+  for (size_t i = 0; i < policy.tunables.size(); ++i) {
+    const sched::Tunable& tunable = policy.tunables[i];
+    line("{}.{} {} {}: {}\n", policy.name, tunable.name, tunable.as_shown(values.number(i), tick), name_of(tunable.unit),
+         tunable.description);
   }
-  return {to.data(), used};
 }
 
 }  // namespace
@@ -36,18 +37,20 @@ SchedulingManager& scheduling() {
 }
 
 Result<void> SchedulingManager::initialise(const Options& options) {
-  char names[128];
-  const sched::AlgorithmDescriptor* algorithm = sched::find_algorithm(options.algorithm);
-  if (algorithm == nullptr) {
-    log::error("sched.algorithm={}: no such algorithm; there are {}", options.algorithm, names_of(sched::algorithms(), names));
-    return Errno::einval;
-  }
-  if (sched::find_placement(options.placement) == nullptr) {
-    log::error("sched.placement={}: no such policy; there are {}", options.placement, names_of(sched::placements(), names));
-    return Errno::einval;
-  }
   if (options.tick < microseconds(1) || options.tick > seconds(1)) {
     log::error("the tick of the schedulers must be between 1 µs and 1 s, not {} ns", options.tick);
+    return Errno::einval;
+  }
+  sched::Refusal why;
+  sched::TunableValues for_placement;
+  const sched::AlgorithmDescriptor* algorithm = sched::choose_algorithm(options.algorithm, options.tick, tunables_, why);
+  if (algorithm == nullptr) {
+    log::error("sched.algorithm={}: {}", options.algorithm, why.view());
+    return Errno::einval;
+  }
+  const sched::PlacementDescriptor* placement = sched::choose_placement(options.placement, options.tick, for_placement, why);
+  if (placement == nullptr) {
+    log::error("sched.placement={}: {}", options.placement, why.view());
     return Errno::einval;
   }
   if (!placer_.ready()) {
@@ -64,13 +67,13 @@ Result<void> SchedulingManager::initialise(const Options& options) {
   }
   tick_ = options.tick;
   algorithm_.store(algorithm, Order::release);
-  return set_placement(options.placement);
+  return placer_.use(*placement, for_placement) ? Result<void>{} : Errno::einval;
 }
 
 Result<void> SchedulingManager::add(Core& core) {
   LockGuard guard{lock_};  // not in the middle of a change of algorithm, which would miss this core
   Scheduler* scheduler = TRY(memory::make<Scheduler>(core, placer_.statistics(core.id()), tick_));
-  Result<void> started = scheduler->start(*algorithm_.load(Order::acquire));
+  Result<void> started = scheduler->start(*algorithm_.load(Order::acquire), tunables_);
   if (!started.ok()) {
     delete scheduler;
     return started.error();
@@ -136,14 +139,27 @@ void SchedulingManager::offer_room() {
   this_core().outbox().send(own.room_);
 }
 
-Result<void> SchedulingManager::set_placement(std::string_view name) {
-  if (!placer_.use(name)) return Errno::einval;
+Result<void> SchedulingManager::set_placement(std::string_view text) {
+  sched::Refusal why;
+  sched::TunableValues values;
+  const sched::PlacementDescriptor* placement = sched::choose_placement(text, tick_, values, why);
+  if (placement == nullptr) {
+    log::notice("placement {}: {}", text, why.view());
+    return Errno::einval;
+  }
+  LockGuard guard{lock_};
+  if (!placer_.use(*placement, values)) return Errno::einval;
   return {};
 }
 
-Result<void> SchedulingManager::set_algorithm(std::string_view name) {
-  const sched::AlgorithmDescriptor* algorithm = sched::find_algorithm(name);
-  if (algorithm == nullptr) return Errno::einval;
+Result<void> SchedulingManager::set_algorithm(std::string_view text) {
+  sched::Refusal why;
+  sched::TunableValues values;
+  const sched::AlgorithmDescriptor* algorithm = sched::choose_algorithm(text, tick_, values, why);
+  if (algorithm == nullptr) {
+    log::notice("algorithm {}: {}", text, why.view());
+    return Errno::einval;
+  }
   const CoreSet all = cores();
   LockGuard guard{lock_};
 
@@ -151,7 +167,7 @@ Result<void> SchedulingManager::set_algorithm(std::string_view name) {
   bool complete = true;
   all.for_each([&](CoreId core) {
     Scheduler& timeline = *scheduler(core);
-    auto installation = timeline.prepare(*algorithm);
+    auto installation = timeline.prepare(*algorithm, values);
     timeline.prepared_ = installation.ok() ? installation.value() : nullptr;
     complete = complete && installation.ok();
   });
@@ -165,6 +181,7 @@ Result<void> SchedulingManager::set_algorithm(std::string_view name) {
     }
   });
   if (!complete) return Errno::enomem;
+  tunables_ = values;
   algorithm_.store(algorithm, Order::release);
 
   // Tell them: a core whose only thread runs without a tick would not look for long.
@@ -189,7 +206,10 @@ size_t SchedulingManager::describe_scheduling(char* to, size_t size) const {
   for (const sched::AlgorithmDescriptor* descriptor : sched::algorithms()) line(" {}", descriptor->name);
   line("\nplacement {}:", placement_name());
   for (const sched::PlacementDescriptor* descriptor : sched::placements()) line(" {}", descriptor->name);
-  line("\ntick {} ns\nplacement violations {}\nmasks widened {}\n", tick_, placer_.violations(), widened_.load(Order::relaxed));
+  line("\n");
+  describe_tunables(*algorithm_.load(Order::acquire), tunables_, tick_, line);
+  describe_tunables(placer_.current(), placer_.current_values(), tick_, line);
+  line("tick {} ns\nplacement violations {}\nmasks widened {}\n", tick_, placer_.violations(), widened_.load(Order::relaxed));
   line("core algorithm runnable coming   weight   switches preemptions   moved_in  moved_out         idle_ns violations\n");
   const Instant now = clock::now();
   cores().for_each([&](CoreId core) {

@@ -18,8 +18,8 @@ namespace corral {
 class SchedulingManager {
  public:
   struct Options {
-    std::string_view algorithm = sched::default_algorithm;  // sched.algorithm=
-    std::string_view placement = sched::default_placement;  // sched.placement=
+    std::string_view algorithm = sched::default_algorithm;  // sched.algorithm=, as policy_choice.h reads it
+    std::string_view placement = sched::default_placement;  // sched.placement=, the same
     Duration tick = milliseconds(4);                        // 1 / timer.hz; 1 µs … 1 s
   };
 
@@ -58,9 +58,9 @@ class SchedulingManager {
 
   // ---- any core, from a thread's step ------------------------------------------------------------------------------
   // Changes the policy of all cores; each core changes its timeline at its next look, which this causes.
-  // einval: no such name; enomem: nothing changed.
-  Result<void> set_algorithm(std::string_view name) EXCLUDES(lock_);
-  Result<void> set_placement(std::string_view name);
+  // `text`: as policy_choice.h reads it. einval: refused, with the reason in the log; enomem. Then nothing changed.
+  Result<void> set_algorithm(std::string_view text) EXCLUDES(lock_);
+  Result<void> set_placement(std::string_view text) EXCLUDES(lock_);
 
   // Policies, then a table with a line for each core: text for /proc. Writes at most `size` bytes, returns how many.
   size_t describe_scheduling(char* to, size_t size) const;
@@ -73,6 +73,7 @@ class SchedulingManager {
   Duration tick_{};                                                // boot, then constant
   sched::Placer placer_{random_source::next};
   Atomic<const sched::AlgorithmDescriptor*> algorithm_{nullptr};   // written under lock_ or at boot
+  sched::TunableValues tunables_;                                  // of algorithm_; the same
   Atomic<Scheduler*> schedulers_[max_cores] = {};                  // boot writes each once
   AtomicCoreSet ready_;                                            // cores whose scheduler is complete
   AtomicCoreSet real_time_waits_;                                  // cores that look for other cores; each sets its own

@@ -6,14 +6,16 @@ namespace corral::sched {
 
 bool Placer::add(const PlacementDescriptor& descriptor, void* storage) {
   if (count_ == max_policies) return false;
-  entries_[count_] = {&descriptor, descriptor.make(storage)};
+  entries_[count_].descriptor = &descriptor;
+  entries_[count_].policy = descriptor.make(storage);
   ++count_;
   return true;
 }
 
-bool Placer::use(std::string_view name) {
+bool Placer::use(const PlacementDescriptor& descriptor, const TunableValues& values) {
   for (u32 i = 0; i < count_; ++i) {
-    if (name == entries_[i].descriptor->name) {
+    if (entries_[i].descriptor == &descriptor) {
+      entries_[i].values = values;
       current_.store(&entries_[i], Order::release);
       return true;
     }
@@ -29,9 +31,10 @@ CoreId Placer::choose(const SchedulingEntity& entity, PlacementReason reason, co
                       Instant now) {
   if (entity.real_time != 0) [[unlikely]]
     return real_time_core(entity, candidates, here, statistics_);
-  const SystemView view{statistics_, random_};
+  const Entry& current = *current_.load(Order::acquire);
+  const SystemView view{statistics_, random_, current.values};
   const PlacementRequest request{entity, reason, candidates, here, now};
-  const CoreId chosen = current_.load(Order::acquire)->policy->select(request, view);
+  const CoreId chosen = current.policy->select(request, view);
   if (candidates.contains(chosen)) return chosen;
   violations_.fetch_add(1, Order::relaxed);
   return candidates.lowest();

@@ -20,9 +20,10 @@ class Placer {
   // Boot context. Makes the policy in `storage` (size bytes as the descriptor says, alignment 64, kept for ever).
   // False: more than max_policies.
   bool add(const PlacementDescriptor& descriptor, void* storage);
-  // Any core. False: no policy of that name has been added.
-  bool use(std::string_view name);
+  // Any core, one at a time. False: the policy has not been added.
+  bool use(const PlacementDescriptor& descriptor, const TunableValues& values);
   [[nodiscard]] const PlacementDescriptor& current() const;
+  [[nodiscard]] const TunableValues& current_values() const { return current_.load(Order::acquire)->values; }
   [[nodiscard]] bool ready() const { return current_.load(Order::acquire) != nullptr; }
 
   // A core of `candidates` (not empty). `here`: the asking core. The policy is asked for the timeline's entities;
@@ -45,10 +46,11 @@ class Placer {
   struct Entry {
     const PlacementDescriptor* descriptor = nullptr;
     PlacementPolicy* policy = nullptr;
+    TunableValues values;  // any
   };
 
   u64 (*random_)();
-  Entry entries_[max_policies];             // boot, then constant
+  Entry entries_[max_policies];             // boot, then constant but for the values
   u32 count_ = 0;                           // boot, then constant
   Atomic<const Entry*> current_{nullptr};   // any
   Atomic<u64> violations_{0};               // any

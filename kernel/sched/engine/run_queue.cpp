@@ -193,6 +193,8 @@ bool RunQueue::leave(SchedulingEntity& entity, LeaveReason reason, Instant now) 
     put(entity, EnqueueReason::preempted, now);
   } else if (reason == LeaveReason::yielded) {
     put(entity, EnqueueReason::yielded, now);
+  } else if (entity.real_time == 0) {
+    algorithm_->depart(entity, now);
   }
   publish();
   return true;
@@ -256,9 +258,11 @@ SchedulingAlgorithm* RunQueue::install(SchedulingAlgorithm& algorithm, Instant n
   SchedulingAlgorithm* old = algorithm_;
   IntrusiveList<SchedulingEntity, &SchedulingEntity::engine_link> moving;
   if (old != nullptr) {
+    if (running_ != nullptr && running_->real_time == 0) old->depart(*running_, now);
     for (u32 left = waiting_count_ - real_time_.waiting(); left > 0; --left) {
       SchedulingEntity* entity = old->pick(now).entity;
       if (entity == nullptr || !waits_here(*entity)) break;
+      old->depart(*entity, now);
       entity->place = Place::nowhere;  // so that a second answer of the same entity is noticed
       waiting_.remove(*entity);
       moving.push_back(*entity);
@@ -298,6 +302,7 @@ void RunQueue::change(SchedulingEntity& entity, const Wishes& wishes, Instant no
   const bool moves = waits && (before == 0 || before != wishes.real_time);
   charge(now);
   if (moves) leave_class(entity, now);
+  if (running_ == &entity && before == 0 && wishes.real_time != 0) algorithm_->depart(entity, now);
   if (rests) resting_.remove(entity);
   if (waits || running_ == &entity) weight_ += u64{weight} - entity.weight;
   entity.nice = nice;

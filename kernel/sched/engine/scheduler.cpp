@@ -15,13 +15,14 @@ using sched::SchedulingEntity;
 Scheduler::Scheduler(Core& core, sched::CoreStatistics& published, Duration tick)
     : Device{device_class_object}, core_{core}, tick_{tick}, published_{published}, queue_{core.id(), published, tick} {}
 
-Result<Scheduler::Installation*> Scheduler::prepare(const sched::AlgorithmDescriptor& algorithm) const {
+Result<Scheduler::Installation*> Scheduler::prepare(const sched::AlgorithmDescriptor& algorithm,
+                                                    const sched::TunableValues& tunables) const {
   // The descriptor's alignment is 64: the heap gives that from 64 bytes on.
   static_assert(sizeof(Installation) <= cache_line);
   void* memory = memory::allocate(cache_line + round_up(algorithm.size, cache_line));
   if (memory == nullptr) return Errno::enomem;
   void* storage = static_cast<u8*>(memory) + cache_line;
-  return ::new (memory) Installation{&algorithm, algorithm.make(storage, {core_.id(), tick_})};
+  return ::new (memory) Installation{&algorithm, algorithm.make(storage, {core_.id(), tick_, tunables})};
 }
 
 void Scheduler::discard(Installation* installation) {
@@ -37,15 +38,15 @@ void Scheduler::adopt(Installation& installation, Instant now) {
   in_use_.store(installation.descriptor, Order::release);
 }
 
-Result<void> Scheduler::start(const sched::AlgorithmDescriptor& algorithm) {
+Result<void> Scheduler::start(const sched::AlgorithmDescriptor& algorithm, const sched::TunableValues& tunables) {
   if (installed_ != nullptr) return Errno::ebusy;
-  adopt(*TRY(prepare(algorithm)), clock::now());
+  adopt(*TRY(prepare(algorithm, tunables)), clock::now());
   published_.begin_idle(clock::now());
   return {};
 }
 
-Result<void> Scheduler::change_algorithm(const sched::AlgorithmDescriptor& algorithm) {
-  Installation* installation = TRY(prepare(algorithm));
+Result<void> Scheduler::change_algorithm(const sched::AlgorithmDescriptor& algorithm, const sched::TunableValues& tunables) {
+  Installation* installation = TRY(prepare(algorithm, tunables));
   discard(wanted_.exchange(nullptr, Order::acq_rel));  // an older wish
   const Instant now = clock::now();
   adopt(*installation, now);

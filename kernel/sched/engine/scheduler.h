@@ -25,11 +25,11 @@ class Scheduler final : public Device {
 
   // Makes the first algorithm. Before the core's `scheduler` pointer is set and before anyone may place entities here.
   // enomem; ebusy: started already.
-  Result<void> start(const sched::AlgorithmDescriptor& algorithm);
+  Result<void> start(const sched::AlgorithmDescriptor& algorithm, const sched::TunableValues& tunables);
 
   // ---- own core ----------------------------------------------------------------------------------------------------
   // Changes the algorithm now; all waiting entities move over in order. enomem: nothing changed.
-  Result<void> change_algorithm(const sched::AlgorithmDescriptor& algorithm);
+  Result<void> change_algorithm(const sched::AlgorithmDescriptor& algorithm, const sched::TunableValues& tunables);
   // `entity`, in no queue, waits here from now on.
   void enqueue(sched::SchedulingEntity& entity, sched::EnqueueReason reason);
   // The entity that runs from now on, timer armed to the end of its slice; null: go to sleep. Nothing may run.
@@ -86,7 +86,8 @@ class Scheduler final : public Device {
     const sched::AlgorithmDescriptor* descriptor;
     sched::SchedulingAlgorithm* algorithm;
   };
-  [[nodiscard]] Result<Installation*> prepare(const sched::AlgorithmDescriptor& algorithm) const;
+  [[nodiscard]] Result<Installation*> prepare(const sched::AlgorithmDescriptor& algorithm,
+                                              const sched::TunableValues& tunables) const;
   static void discard(Installation* installation);  // null is allowed
   void adopt(Installation& installation, Instant now);
   // Any core: `installation` (made by prepare()) is to be adopted at this core's next look.

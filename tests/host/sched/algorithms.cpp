@@ -1,7 +1,6 @@
 // The scheduling algorithms: order, quanta, fairness, latency; on one simulated core.
-// sources: kernel/sched/registry.cpp kernel/sched/weight.cpp kernel/sched/engine/run_queue.cpp kernel/sched/engine/placer.cpp
-// sources: kernel/sched/algorithms/fifo.cpp kernel/sched/algorithms/round_robin.cpp kernel/sched/algorithms/cfs.cpp
-// sources: kernel/sched/placement/random.cpp kernel/sched/placement/round_robin.cpp kernel/sched/placement/least_loaded.cpp
+// sources: kernel/sched/*.cpp kernel/sched/engine/run_queue.cpp kernel/sched/engine/placer.cpp
+// sources: kernel/sched/algorithms/*.cpp kernel/sched/placement/*.cpp
 #include <gtest/gtest.h>
 
 #include <set>

@@ -1,8 +1,7 @@
 // Reservations in the engine: nobody misses a deadline while all keep to their share, nobody gets more than its share,
 // and who has none left rests.
-// sources: kernel/sched/registry.cpp kernel/sched/weight.cpp kernel/sched/engine/run_queue.cpp kernel/sched/engine/placer.cpp
-// sources: kernel/sched/algorithms/fifo.cpp kernel/sched/algorithms/round_robin.cpp kernel/sched/algorithms/cfs.cpp
-// sources: kernel/sched/placement/random.cpp kernel/sched/placement/round_robin.cpp kernel/sched/placement/least_loaded.cpp
+// sources: kernel/sched/*.cpp kernel/sched/engine/run_queue.cpp kernel/sched/engine/placer.cpp
+// sources: kernel/sched/algorithms/*.cpp kernel/sched/placement/*.cpp
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -10,17 +10,24 @@
 #include "lib/random.h"
 #include "sched/engine/placer.h"
 #include "sched/engine/run_queue.h"
+#include "sched/policy_choice.h"
 
 namespace corral::test {
 
 using namespace sched;
 
-// An algorithm's object in memory of its own.
+// An algorithm's object in memory of its own, named as on the command line: its values come from there.
 class OwnedAlgorithm {
  public:
-  OwnedAlgorithm(std::string_view name, AlgorithmParameters parameters) : OwnedAlgorithm{find_algorithm(name), parameters} {}
+  OwnedAlgorithm(std::string_view text, AlgorithmParameters parameters) {
+    Refusal why;
+    const AlgorithmDescriptor* descriptor = choose_algorithm(text, parameters.tick, parameters.tunables, why);
+    if (descriptor == nullptr) std::abort();
+    storage_ = ::operator new(descriptor->size, std::align_val_t{64});
+    algorithm_ = descriptor->make(storage_, parameters);
+  }
   OwnedAlgorithm(const AlgorithmDescriptor* descriptor, AlgorithmParameters parameters)
-      : storage_{::operator new(descriptor->size, std::align_val_t{64})}, algorithm_{descriptor->make(storage_, parameters)} {}
+      : OwnedAlgorithm{std::string_view{descriptor->name}, parameters} {}
   OwnedAlgorithm(const OwnedAlgorithm&) = delete;
   OwnedAlgorithm& operator=(const OwnedAlgorithm&) = delete;
   ~OwnedAlgorithm() {
@@ -43,12 +50,18 @@ inline u64 next_random() {
 // A placer with every policy of the library in it.
 class OwnedPlacer {
  public:
-  explicit OwnedPlacer(std::string_view name) : placer_{std::make_unique<Placer>(next_random)} {
+  explicit OwnedPlacer(std::string_view text) : placer_{std::make_unique<Placer>(next_random)} {
     for (const PlacementDescriptor* descriptor : placements()) {
       storage_.push_back(::operator new(descriptor->size, std::align_val_t{64}));
       if (!placer_->add(*descriptor, storage_.back())) std::abort();
     }
-    if (!placer_->use(name)) std::abort();
+    use(text);
+  }
+  void use(std::string_view text) {
+    Refusal why;
+    TunableValues values;
+    const PlacementDescriptor* descriptor = choose_placement(text, milliseconds(4), values, why);
+    if (descriptor == nullptr || !placer_->use(*descriptor, values)) std::abort();
   }
   OwnedPlacer(const OwnedPlacer&) = delete;
   OwnedPlacer& operator=(const OwnedPlacer&) = delete;

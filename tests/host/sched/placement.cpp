@@ -1,7 +1,6 @@
 // The placement policies, and the placer's account of entities that travel.
-// sources: kernel/sched/registry.cpp kernel/sched/weight.cpp kernel/sched/engine/run_queue.cpp kernel/sched/engine/placer.cpp
-// sources: kernel/sched/algorithms/fifo.cpp kernel/sched/algorithms/round_robin.cpp kernel/sched/algorithms/cfs.cpp
-// sources: kernel/sched/placement/random.cpp kernel/sched/placement/round_robin.cpp kernel/sched/placement/least_loaded.cpp
+// sources: kernel/sched/*.cpp kernel/sched/engine/run_queue.cpp kernel/sched/engine/placer.cpp
+// sources: kernel/sched/algorithms/*.cpp kernel/sched/placement/*.cpp
 #include <gtest/gtest.h>
 
 #include "machine.h"
@@ -110,14 +109,14 @@ TEST(Placer, ChecksTheAnswer) {
   struct Wrong final : PlacementPolicy {
     CoreId select(const PlacementRequest&, const SystemView&) override { return CoreId{77}; }
   };
-  static const PlacementDescriptor descriptor{"wrong", "", sizeof(Wrong),
-                                              [](void* storage) -> PlacementPolicy* { return ::new (storage) Wrong; }};
+  static const PlacementDescriptor descriptor{
+      {"wrong", ""}, sizeof(Wrong), [](void* storage) -> PlacementPolicy* { return ::new (storage) Wrong; }};
   auto placer = std::make_unique<Placer>(next_random);
   alignas(64) u8 storage[sizeof(Wrong)];
   ASSERT_FALSE(placer->ready());
   ASSERT_TRUE(placer->add(descriptor, storage));
-  ASSERT_FALSE(placer->use("right"));
-  ASSERT_TRUE(placer->use("wrong"));
+  ASSERT_FALSE(placer->use(*find_placement("random"), {}));
+  ASSERT_TRUE(placer->use(descriptor, {}));
   SchedulingEntity entity;
   CoreSet candidates = CoreSet::of(CoreId{9});
   candidates.add(CoreId{5});

@@ -1,7 +1,6 @@
 // The real-time class in the engine: POSIX's order against a model of it, quanta, the budget, and where threads go.
-// sources: kernel/sched/registry.cpp kernel/sched/weight.cpp kernel/sched/engine/run_queue.cpp kernel/sched/engine/placer.cpp
-// sources: kernel/sched/algorithms/fifo.cpp kernel/sched/algorithms/round_robin.cpp kernel/sched/algorithms/cfs.cpp
-// sources: kernel/sched/placement/random.cpp kernel/sched/placement/round_robin.cpp kernel/sched/placement/least_loaded.cpp
+// sources: kernel/sched/*.cpp kernel/sched/engine/run_queue.cpp kernel/sched/engine/placer.cpp
+// sources: kernel/sched/algorithms/*.cpp kernel/sched/placement/*.cpp
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,0 +1,71 @@
+// Blend: a score for each core, the lowest wins. The score is a sum of metrics, each times a weight that may be changed while
+// the machine runs; a metric of weight 0 is not looked at. So one can ask which of them matter for a load, and how much.
+//
+// All metrics count in the same unit, 1024 for a whole core or thread. Among equals the cores after the asking one come
+// first. Source: the modules that Lozi and others propose in The Linux Scheduler: A Decade of Wasted Cores (2016), section 4,
+// as weights of one score. Cost: O(cores × metrics).
+#include "sched/placement/least_of.h"
+
+namespace corral::sched {
+
+class Blend final : public PlacementPolicy {
+ public:
+  static constexpr Tunable tunables[] = {
+      {"threads", Unit::number, 0, 100, 10, "weight of: threads that run there, wait, or are on the way"},
+      {"weight", Unit::number, 0, 100, 0, "weight of: the weights of the threads there"},
+      {"use", Unit::number, 0, 100, 1, "weight of: how much of its recent time the core was busy"},
+      {"cold", Unit::number, 0, 100, 4, "weight of: how little its cache still knows of the thread"},
+      {"away", Unit::number, 0, 100, 1, "weight of: a message is needed to get there"},
+      {"warm", Unit::microseconds, 1, 10'000'000, 2'000, "time after which a core's cache has forgotten a thread"},
+  };
+  enum : size_t { threads, weight, use, cold, away, warm };
+
+  CoreId select(const PlacementRequest& request, const SystemView& system) override {
+    const Weights weights{system.tunables};
+    const CoreStatistics* cores = system.cores.data();
+    const SchedulingEntity& entity = request.entity;
+    const bool created = request.reason == PlacementReason::created;
+    const CoreId last = !created && entity.has_run() ? entity.last_core : CoreId{max_cores};
+    const u64 cold_score = weights.of[cold] * whole;
+    const u64 last_score = last.value < max_cores ? weights.of[cold] * coldness(request, system.tunables.time(warm)) : 0;
+    const auto score_of = [&](CoreId core, u64 without) {
+      const CoreStatistics& numbers = cores[core.value];
+      u64 score = core == last ? last_score : cold_score;
+      if (weights.of[threads] != 0) {
+        const u64 load = numbers.load();
+        score += weights.of[threads] * whole * (load > without ? load - without : 0);
+      }
+      if (weights.of[weight] != 0) score += weights.of[weight] * numbers.load_weight.load(Order::relaxed);
+      if (weights.of[use] != 0) score += weights.of[use] * numbers.recent_use(request.now);
+      return score;
+    };
+    const u64 away_score = weights.of[away] * whole;
+    return least(
+               request, [&](CoreId core) { return score_of(core, 0) + away_score; },
+               [&] { return score_of(request.here, created ? 1 : 0); })  // its creator does not count
+        .core;
+  }
+
+ private:
+  static constexpr u64 whole = 1024;
+  static_assert(whole == RecentUse::whole && whole == weight_of_nice_0);
+
+  // One look at the tunables for the whole decision.
+  struct Weights {
+    explicit Weights(const TunableValues& values) {
+      for (size_t i = 0; i < warm; ++i) of[i] = static_cast<u64>(values.number(i));
+    }
+    u64 of[warm];
+  };
+
+  // Of the core where it last ran: 0, it has just left, to `whole`.
+  static u64 coldness(const PlacementRequest& request, Duration warm_time) {
+    const Duration since = request.now - request.entity.last_ran;
+    if (since >= warm_time) return whole;
+    return since.ns <= 0 ? 0 : static_cast<u64>(since.ns) * whole / static_cast<u64>(warm_time.ns);
+  }
+};
+
+}  // namespace corral::sched
+
+CORRAL_PLACEMENT_POLICY(corral::sched::Blend, "blend", "the lowest score, a sum of metrics with weights", tunables)

@@ -1,0 +1,26 @@
+// How people name a policy: `mlfq`, or with values for some of its tunables, the others having their defaults:
+// `mlfq:levels=3,quantum=200`. The same text on the command line and in /proc/sched. Pure, any context.
+#pragma once
+
+#include "sched/placement_policy.h"
+#include "sched/scheduling_algorithm.h"
+
+namespace corral::sched {
+
+// Why a text was refused: one sentence that says what would be right.
+struct Refusal {
+  char text[320];
+  size_t length = 0;
+  [[nodiscard]] std::string_view view() const { return {text, length}; }
+};
+
+// The policy that `text` names, its values in `values`. Null: refused for `why`, `values` unchanged.
+[[nodiscard]] const AlgorithmDescriptor* choose_algorithm(std::string_view text, Duration tick, TunableValues& values,
+                                                          Refusal& why);
+[[nodiscard]] const PlacementDescriptor* choose_placement(std::string_view text, Duration tick, TunableValues& values,
+                                                          Refusal& why);
+
+// "4000 µs" and the like: how a table shows a unit; "" for mere numbers.
+[[nodiscard]] std::string_view name_of(Unit unit);
+
+}  // namespace corral::sched

@@ -1,0 +1,61 @@
+// How much of its recent time a core was busy: an average in which what is a half-life ago counts half. It is kept in one
+// word that changes only when the core begins or ends to be idle; a reader works out what it is now. Pure.
+//
+// While a core is idle its use halves with every half-life; while it is busy, what it lacks to the whole does. So all that is
+// to be known is the instant at which what halves would have been the whole. Between half-lives a straight line stands
+// for the curve (6 % off at most).
+#pragma once
+
+#include "lib/atomic.h"
+#include "lib/types.h"
+
+namespace corral::sched {
+
+class RecentUse {
+ public:
+  static constexpr u32 whole = 1024;                  // all of the time
+  static constexpr Duration half_life{i64{1} << 25};  // about 34 ms
+
+  // Own core: busy, or idle, from now on.
+  void change(bool busy, Instant now) {
+    const u32 use = share(now);
+    u32 halving = busy ? whole - use : use;
+    u64 ago = u64{forgotten} << half_life_shift;
+    if (halving != 0) {
+      for (ago = 0; halving <= whole / 2; halving *= 2) ago += u64{1} << half_life_shift;
+      ago += u64{whole - halving} << (half_life_shift - 9);
+    }
+    word_.store((time_of(now) - ago) << 1 | (busy ? 1 : 0), Order::relaxed);
+  }
+  // Any core: 0 … whole.
+  [[nodiscard]] u32 share(Instant now) const {
+    const u64 word = word_.load(Order::relaxed);
+    const u64 begin = word >> 1;
+    const u64 time = time_of(now);
+    const u64 passed = time > begin ? time - begin : 0;  // the reader's clock may be a moment behind
+    const u64 halvings = passed >> half_life_shift;
+    const u64 line = (u64{2} << half_life_shift) - (passed & ((u64{1} << half_life_shift) - 1));
+    const auto left = halvings >= forgotten ? 0 : static_cast<u32>(line >> (halvings + half_life_shift + 1 - 10));
+    return (word & 1) != 0 ? whole - left : left;
+  }
+  // Any core: of two idle cores, or of two busy ones, the one with the smaller rank has been more idle recently. Needs no
+  // time and no arithmetic.
+  [[nodiscard]] u64 rank() const {
+    const u64 word = word_.load(Order::relaxed);
+    return (word & 1) != 0 ? highest_rank - (word >> 1) : word >> 1;
+  }
+  static constexpr u64 highest_rank = (u64{1} << 50) - 1;
+
+ private:
+  static constexpr u32 unit_shift = 10;  // times in the word are in 2^10 ns
+  static constexpr u32 half_life_shift = 25 - unit_shift;
+  static constexpr u32 forgotten = 16;  // half-lives after which nothing is left
+  // Begins above 0, so that what is a few half-lives before the boot has a number, too.
+  static constexpr u64 time_of(Instant now) {
+    return (static_cast<u64>(now.ns) >> unit_shift) + (2 * u64{forgotten} << half_life_shift);
+  }
+
+  Atomic<u64> word_{0};  // the instant when what halves would have been the whole << 1 | busy since
+};
+
+}  // namespace corral::sched
