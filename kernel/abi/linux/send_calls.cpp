@@ -72,12 +72,12 @@ Result<i64> send_to_group(Call& call, i32 group, const SignalInfo& info) {
   return 0;
 }
 
-// The number of any of its threads stands for the process.
+// The number of any of its threads stands for the process, until it is reaped: threads may be leaving then.
 Ref<Process> receiver_numbered(i32 id) {
   Ref<Process> process = processes::find({id});
   if (process) return process;
   const Ref<Thread> thread = processes::find_thread({id});
-  return thread ? Ref<Process>::share(thread->process()) : Ref<Process>{};
+  return thread ? processes::find(thread->process().id()) : Ref<Process>{};
 }
 
 Result<i64> sys_kill(Call& call) {
