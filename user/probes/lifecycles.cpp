@@ -7,6 +7,7 @@
 // orphan, which whoever adopts it waits for. What remains after that is for the caller to look at: nothing must.
 // The last line: "lifecycles: N processes, M threads, SECONDS s". Runs on Linux as well.
 
+#include "probes/argument.h"
 #include "tests/check.h"
 
 #include <pthread.h>
@@ -17,6 +18,7 @@
 
 namespace {
 
+constexpr char usage[] = "lifecycles SECONDS [WORKERS]";
 constexpr int most_workers = 64;
 constexpr int threads_in_turn = 8;
 constexpr size_t stack_bytes = 16384;
@@ -94,26 +96,16 @@ void turn(Count& count) {
   count.threads = count.threads + threads_in_turn + 3;
 }
 
-long number_of(const char* text, long most) {
-  char* end = nullptr;
-  const long value = strtol(text, &end, 10);
-  if (*text == '\0' || *end != '\0' || value < 1 || value > most) {
-    fprintf(stderr, "usage: lifecycles SECONDS [WORKERS]\n");
-    exit(2);
-  }
-  return value;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
   check_name = "lifecycles";
   if (argc == 1) return 0;  // it is the program that was executed
-  const long seconds = number_of(argv[1], 1000000);
+  const long seconds = number_of(argv[1], 1000000, usage);
   cpu_set_t allowed;
   CHECK_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);
   const long cores = CPU_COUNT(&allowed);
-  const long workers = argc > 2 ? number_of(argv[2], most_workers) : cores < most_workers ? cores : most_workers;
+  const long workers = argc > 2 ? number_of(argv[2], most_workers, usage) : cores < most_workers ? cores : most_workers;
   own_file = argv[0];
   void* area = mmap(nullptr, sizeof(Count) * most_workers, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   CHECK(area != MAP_FAILED);

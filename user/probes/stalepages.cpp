@@ -9,6 +9,7 @@
 // By default there is a writer for four cores, and as many readers as make it a thread for each core.
 // The last line: "stalepages: N unmaps, M reads, F faults, 0 stale hits, SECONDS s". Runs on Linux as well.
 
+#include "probes/argument.h"
 #include "tests/mappings.h"
 
 #include <pthread.h>
@@ -18,6 +19,7 @@ namespace {
 
 using namespace mappings;
 
+constexpr char usage[] = "stalepages SECONDS [WRITERS [READERS]]";
 constexpr int most_writers = 16;
 constexpr int most_readers = 8;
 constexpr int pages = 4;
@@ -89,16 +91,6 @@ void* replace_pages(void* argument) {
   return nullptr;
 }
 
-int number_of(const char* text, long most) {
-  char* end = nullptr;
-  const long value = strtol(text, &end, 10);
-  if (*text == '\0' || *end != '\0' || value < 1 || value > most) {
-    fprintf(stderr, "usage: stalepages SECONDS [WRITERS [READERS]]\n");
-    exit(2);
-  }
-  return static_cast<int>(value);
-}
-
 int at_least_one(int value, int most) {
   return value < 1 ? 1 : value < most ? value : most;
 }
@@ -107,12 +99,14 @@ int at_least_one(int value, int most) {
 
 int main(int argc, char** argv) {
   check_name = "stalepages";
-  const int seconds = number_of(argc > 1 ? argv[1] : "", 1000000);
+  const int seconds = static_cast<int>(number_of(argc > 1 ? argv[1] : "", 1000000, usage));
   cpu_set_t allowed;
   CHECK_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);
   const int cores = CPU_COUNT(&allowed);
-  const int writers = argc > 2 ? number_of(argv[2], most_writers) : at_least_one(cores / 4, most_writers);
-  const int readers = argc > 3 ? number_of(argv[3], most_readers) : at_least_one(cores / writers - 1, most_readers);
+  const int writers =
+      argc > 2 ? static_cast<int>(number_of(argv[2], most_writers, usage)) : at_least_one(cores / 4, most_writers);
+  const int readers =
+      argc > 3 ? static_cast<int>(number_of(argv[3], most_readers, usage)) : at_least_one(cores / writers - 1, most_readers);
   struct sigaction action{};
   action.sa_sigaction = note_fault;
   action.sa_flags = SA_SIGINFO;

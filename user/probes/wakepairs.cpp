@@ -8,6 +8,7 @@
 // rings as cores, of two to five members: threads share cores with others, and wakes go to the own core and to others.
 // The last line: "wakepairs: PAIRS pairs, HANDOVERS handovers, SECONDS s". Runs on Linux as well.
 
+#include "probes/argument.h"
 #include "tests/futex_call.h"
 
 #include <sched.h>
@@ -16,6 +17,7 @@ namespace {
 
 using namespace futex_call;
 
+constexpr char usage[] = "wakepairs SECONDS [RINGS [MEMBERS]]";
 constexpr int most_rings = 64;
 constexpr int most_members = 16;
 constexpr timespec lost = {60, 0};
@@ -70,25 +72,15 @@ void* take_part(void* argument) {
   }
 }
 
-long number(const char* text, long most) {
-  char* end = nullptr;
-  const long value = strtol(text, &end, 10);
-  if (*text == '\0' || *end != '\0' || value < 1 || value > most) {
-    fprintf(stderr, "usage: wakepairs SECONDS [RINGS [MEMBERS]]\n");
-    exit(2);
-  }
-  return value;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
   check_name = "wakepairs";
   cpu_set_t allowed;
   CHECK_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);
-  const long seconds = number(argc > 1 ? argv[1] : "", 1000000);
-  const long count = argc > 2 ? number(argv[2], most_rings) : CPU_COUNT(&allowed);
-  const long members = argc > 3 ? number(argv[3], most_members) : 0;
+  const long seconds = number_of(argc > 1 ? argv[1] : "", 1000000, usage);
+  const long count = argc > 2 ? number_of(argv[2], most_rings, usage) : CPU_COUNT(&allowed);
+  const long members = argc > 3 ? number_of(argv[3], most_members, usage) : 0;
   const int64_t begin = check_now_ns();
   Member* member = all_members;
   for (long r = 0; r < count; ++r) {

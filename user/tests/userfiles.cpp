@@ -32,9 +32,7 @@ void test_opening() {
   make("closed/inside", 0666, alice, alice);
   in_child([] {
     const gid_t group = staff;
-    CHECK_EQ(setgroups(1, &group), 0);
-    CHECK_EQ(setresgid(alice, alice, alice), 0);
-    CHECK_EQ(setresuid(alice, alice, alice), 0);
+    become(alice, alice, &group);
     CHECK(open(path("own"), O_RDWR) >= 0);
     CHECK(open(path("others"), O_RDONLY) >= 0);
     CHECK_ERRNO(open(path("others"), O_WRONLY), EACCES);
@@ -120,9 +118,7 @@ void test_changing_files() {
   make("theirs", 0666, bob, bob);
   in_child([] {
     const gid_t group = staff;
-    CHECK_EQ(setgroups(1, &group), 0);
-    CHECK_EQ(setresgid(alice, alice, alice), 0);
-    CHECK_EQ(setresuid(alice, alice, alice), 0);
+    become(alice, alice, &group);
     CHECK_ERRNO(chmod(path("theirs"), 0600), EPERM);
     CHECK_ERRNO(chown(path("theirs"), alice, static_cast<gid_t>(-1)), EPERM);
     CHECK_ERRNO(chown(path("mine"), bob, static_cast<gid_t>(-1)), EPERM);

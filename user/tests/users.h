@@ -63,8 +63,9 @@ void in_child(Body&& body) {
   CHECK_EQ(status, 0);
 }
 
-inline void become(unsigned user, unsigned group) {
-  CHECK_EQ(setgroups(0, nullptr), 0);
+// `more`: the one supplementary group, if there is to be one.
+inline void become(unsigned user, unsigned group, const gid_t* more = nullptr) {
+  CHECK_EQ(setgroups(more != nullptr ? 1 : 0, more), 0);
   CHECK_EQ(setresgid(group, group, group), 0);
   CHECK_EQ(setresuid(user, user, user), 0);
 }

@@ -52,6 +52,15 @@ Result<void> check_sets(const Credentials& old, CapabilitySet effective, Capabil
   return {};
 }
 
+// The thread goes on with a copy that `change` has changed. enomem.
+template <class Change>
+Result<i64> with_change(Call& call, Change&& change) {
+  Ref<Credentials> fresh = TRY(call.thread.credentials().copy());
+  change(*fresh);
+  call.thread.set_credentials(std::move(fresh));
+  return 0;
+}
+
 Result<i64> sys_capset(Call& call) {
   Header header{};
   const u32 count = TRY(count_of_sets(call, header));
@@ -68,25 +77,15 @@ Result<i64> sys_capset(Call& call) {
   const auto inheritable = CapabilitySet::of_bits(bits[2]);
   const Credentials& old = call.thread.credentials();
   TRY(check_sets(old, effective, permitted, inheritable));
-  Ref<Credentials> fresh = TRY(old.copy());
-  fresh->effective = effective;
-  fresh->permitted = permitted;
-  fresh->inheritable = inheritable;
-  fresh->ambient = old.ambient & permitted & inheritable;
-  call.thread.set_credentials(std::move(fresh));
-  return 0;
+  return with_change(call, [&](Credentials& c) {
+    c.effective = effective;
+    c.permitted = permitted;
+    c.inheritable = inheritable;
+    c.ambient = c.ambient & permitted & inheritable;
+  });
 }
 
 // ---- prctl -----------------------------------------------------------------------------------------------------------------
-
-// The thread goes on with a copy that `change` has changed. enomem.
-template <class Change>
-Result<i64> with_change(Call& call, Change&& change) {
-  Ref<Credentials> fresh = TRY(call.thread.credentials().copy());
-  change(*fresh);
-  call.thread.set_credentials(std::move(fresh));
-  return 0;
-}
 
 Result<i64> drop_bound(Call& call) {
   const u64 number = call.argument[1];
