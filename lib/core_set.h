@@ -54,6 +54,11 @@ class CoreSet {
     for (u32 i = 0; i < words; ++i) r.words_[i] = words_[i] | other.words_[i];
     return r;
   }
+  [[nodiscard]] constexpr CoreSet without(const CoreSet& other) const {
+    CoreSet r;
+    for (u32 i = 0; i < words; ++i) r.words_[i] = words_[i] & ~other.words_[i];
+    return r;
+  }
   constexpr bool operator==(const CoreSet&) const = default;
 
   // The smallest member that is at least `from`, or CoreId{max_cores}.
@@ -72,7 +77,24 @@ class CoreSet {
     for (CoreId core = next(0); core.value < max_cores; core = next(core.value + 1)) visit(core);
   }
 
+  // visit(first, last) for each run of neighbours.
+  template <class Visitor>
+  constexpr void for_each_range(Visitor&& visit) const {
+    for (CoreId first = next(0); first.value < max_cores;) {
+      CoreId last = first;
+      while (contains(CoreId{last.value + 1})) ++last.value;
+      visit(first, last);
+      first = next(last.value + 1);
+    }
+  }
+
   [[nodiscard]] constexpr u64 word(u32 index) const { return words_[index]; }
+  // How many words there are up to the last one with a member.
+  [[nodiscard]] constexpr u32 used_words() const {
+    u32 n = words;
+    while (n != 0 && words_[n - 1] == 0) --n;
+    return n;
+  }
   constexpr void set_word(u32 index, u64 value) { words_[index] = value; }
 
  private:
@@ -83,6 +105,8 @@ class AtomicCoreSet {
  public:
   void add(CoreId core, Order order) { word(core).fetch_or(bit(core), order); }
   void remove(CoreId core, Order order) { word(core).fetch_and(~bit(core), order); }
+  // Removes it; false: it was not in, or another core removed it.
+  [[nodiscard]] bool take(CoreId core, Order order) { return (word(core).fetch_and(~bit(core), order) & bit(core)) != 0; }
   [[nodiscard]] bool contains(CoreId core, Order order) const { return (words_[core.value / 64].load(order) & bit(core)) != 0; }
   // Word by word: a reader at the same moment may see some words old and some new.
   void assign(const CoreSet& set, Order order) {

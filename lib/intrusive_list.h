@@ -13,6 +13,10 @@ class ListLink {
   ListLink(const ListLink&) = delete;
   ListLink& operator=(const ListLink&) = delete;
   [[nodiscard]] bool linked() const { return next_ != nullptr; }
+  // The neighbours know it. To be asked of what is said to be linked; null and wild neighbours fault.
+  [[nodiscard]] bool in_place() const { return next_->previous_ == this && previous_->next_ == this; }
+  // Whatever it was in is not used any more.
+  void forget() { next_ = previous_ = nullptr; }
 
  private:
   template <class T, ListLink T::* Link>
@@ -35,6 +39,12 @@ class IntrusiveList {
   [[nodiscard]] T* next(T& item) {
     ListLink* n = (item.*Link).next_;
     return n == &head_ ? nullptr : element(n);
+  }
+
+  // The element before `item`, or null at the beginning.
+  [[nodiscard]] T* previous(T& item) {
+    ListLink* p = (item.*Link).previous_;
+    return p == &head_ ? nullptr : element(p);
   }
 
   void push_back(T& item) { insert_between(item, tail(), head()); }

@@ -13,6 +13,8 @@ class TreeLink {
   TreeLink(const TreeLink&) = delete;
   TreeLink& operator=(const TreeLink&) = delete;
   [[nodiscard]] bool linked() const { return linked_; }
+  // The tree that it was in is not used any more.
+  void forget() { linked_ = false; }
 
  private:
   friend class RedBlackTreeBase;

@@ -28,6 +28,17 @@ constexpr bool is_space(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
+// Takes the next word off `text`, with what separates it from the one before: is_gap(char). Empty: there is none left.
+template <class IsGap>
+constexpr std::string_view take_word(std::string_view& text, IsGap&& is_gap) {
+  while (!text.empty() && is_gap(text.front())) text.remove_prefix(1);
+  size_t length = 0;
+  while (length < text.size() && !is_gap(text[length])) ++length;
+  const std::string_view word{text.data(), length};
+  text.remove_prefix(length);
+  return word;
+}
+
 constexpr std::string_view trim(std::string_view text) {
   while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
   while (!text.empty() && is_space(text.back())) text.remove_suffix(1);

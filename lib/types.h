@@ -32,7 +32,11 @@ struct CoreId {
   u32 value = 0;
   constexpr auto operator<=>(const CoreId&) const = default;
 };
+#ifdef CORRAL_MAX_CORES  // the simulator has larger machines
+inline constexpr u32 max_cores = CORRAL_MAX_CORES;
+#else
 inline constexpr u32 max_cores = 256;
+#endif
 
 struct ThreadId {
   i32 value = 0;

@@ -19,6 +19,7 @@
 #include "platform/pc/core_start.h"
 #include "platform/pc/debug_port.h"
 #include "platform/pc/platform.h"
+#include "sched/engine/fallbacks.h"
 #include "sched/engine/manager.h"
 #include "sched/engine/random_source.h"
 #include "sync/interleave.h"
@@ -105,7 +106,9 @@ void start_bootstrap_core() {
   arch::initialise_processor(core, core.area(), stack);
   must(platform::start_timers(), "the bootstrap core's timer does not work");
   const i64 tick_ns = 1'000'000'000 / static_cast<i64>(options.timer_hz);
-  SchedulingManager::Options policies{options.algorithm, options.placement, nanoseconds(tick_ns)};
+  sched::patience_ns.store(static_cast<i64>(options.patience_ms) * 1'000'000, Order::relaxed);
+  sched::fallbacks::set_seed(options.interleave_seed);
+  SchedulingManager::Options policies{options.algorithm, options.placement, options.migration, nanoseconds(tick_ns)};
   if (!scheduling().initialise(policies)) {
     must(scheduling().initialise({.tick = nanoseconds(tick_ns)}), "no scheduling policy can be used");
   }
@@ -146,8 +149,11 @@ void kernel_main(BootInfo& info) {
   SharedTimer::initialise();
   start_bootstrap_core();
   platform::start_other_cores();
-  log::notice("{} of {} cores online, {} scheduling, {} placement", cores::online_count(), cores::count(),
-              scheduling().algorithm_name(), scheduling().placement_name());
+  if (sched::Refusal why; !scheduling().set_groups(options.groups, why)) {
+    log::error("sched.groups={}: {}", options.groups, why.view());
+  }
+  log::notice("{} of {} cores online, {} scheduling, {} placement, {} migration", cores::online_count(), cores::count(),
+              scheduling().algorithm_name(), scheduling().placement_name(), scheduling().migration_name());
   abi::initialise_system_calls();
   ipc::semaphores::initialise();
   must(vdso::initialise(), "no memory for the pages that programs read the clock from");

@@ -21,6 +21,8 @@ struct Options {
   std::string_view panic = "halt";
   std::string_view algorithm = "cfs";
   std::string_view placement = "least-loaded";
+  std::string_view migration = "pull";
+  std::string_view groups = "none";
   std::string_view init = "/init";
   std::string_view root;
   std::string_view test;
@@ -28,6 +30,7 @@ struct Options {
   bool memory_canary = false;
   bool provoke = false;
   u64 timer_hz = 250;
+  u64 patience_ms = 10'000;  // 0: nobody looks who starves
   u64 cores_max = max_cores;
   u64 interleave_seed = 0;  // 0: no seeded interleaving points
   u64 memory_fail = 0;      // 0: none fails

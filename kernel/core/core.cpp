@@ -7,10 +7,12 @@
 
 #include <algorithm>
 
+#include "core/call_watch.h"
 #include "device/interrupts.h"
 #include "lib/format.h"
 #include "sync/interleave.h"
 #include "trace/panic.h"
+#include "trace/trace.h"
 
 namespace corral {
 
@@ -21,6 +23,10 @@ constinit MessageHandler handlers[static_cast<u32>(MessageType::end_of_types)] =
 // Adds to a counter that only the calling core writes: no locked instruction needed.
 void bump(Atomic<u64>& counter) {
   counter.store(counter.load(Order::relaxed) + 1, Order::relaxed);
+}
+
+[[gnu::noinline]] void note_message(trace::Event event, MessageType type, CoreId to) {
+  trace::write(event, 0, 0, trace::Message{static_cast<u32>(type), to.value});
 }
 
 // How soon a core that sleeps with undelivered letters tries again.
@@ -53,6 +59,8 @@ bool Core::post(const Message& message) {
     return false;
   }
   bump(mine.messages_sent);
+  if (trace::wants(trace::Event::message_sent)) [[unlikely]]
+    note_message(trace::Event::message_sent, message.type, id_);
   interleave::point();
   if (doorbell_.ring()) {
     bump(mine.message_interrupts_sent);
@@ -67,6 +75,8 @@ void Core::drain_mailbox() {
   Message message;
   while (mailbox_.take(message)) {
     bump(counters.messages_taken);
+    if (trace::wants(trace::Event::message_taken)) [[unlikely]]
+      note_message(trace::Event::message_taken, message.type, CoreId{max_cores});
     interleave::point();
     const auto type = static_cast<u32>(message.type);
     KERNEL_ASSERT(type < static_cast<u32>(MessageType::end_of_types) && handlers[type] != nullptr);
@@ -90,8 +100,16 @@ void Core::sleep() {
       }
     }
     interleave::point();
+    asleep_.store(true, Order::relaxed);
     arch::halt();
+    note_awake();
   }
+}
+
+void Core::end_sleep() {
+  asleep_.store(false, Order::relaxed);
+  fence(Order::seq_cst);  // before the look whether the watch has stopped: who stops it looks who sleeps afterwards
+  call_watch::keep();
 }
 
 void Core::arm_timer(Instant slice_end) {

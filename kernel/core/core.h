@@ -45,7 +45,20 @@ class Core final : public Device {
   // mailbox is full; use Outbox (core/outbox.h).
   [[nodiscard]] bool post(const Message& message);
 
+  // Sleeping, as far as another core can tell.
+  [[nodiscard]] bool asleep() const { return asleep_.load(Order::seq_cst); }
+  // In a guarded call at this moment (arch/guarded_call.h).
+  [[nodiscard]] bool in_guarded_call() const { return __atomic_load_n(&area_.guarded_resume, __ATOMIC_RELAXED) != 0; }
+  // The next NMI is one that another core sends.
+  void expect_nmi() { __atomic_store_n(&area_.asked_nmis, 1, __ATOMIC_SEQ_CST); }
+
   // ---- own ---------------------------------------------------------------------------------------------------
+  // The first thing in each interrupt that may end sleep(), so that nothing is called from there unwatched (core/call_watch.h).
+  void note_awake() {
+    if (asleep_.load(Order::relaxed)) [[unlikely]]
+      end_sleep();
+  }
+  [[nodiscard]] bool take_expected_nmi() { return __atomic_exchange_n(&area_.asked_nmis, 0, __ATOMIC_SEQ_CST) != 0; }
   // Handles all messages waiting. Interrupts off, at a point where the current step is finished.
   void drain_mailbox();
   [[nodiscard]] bool has_mail() const { return !mailbox_.empty(); }
@@ -79,12 +92,12 @@ class Core final : public Device {
     Atomic<u64> messages_taken{0};
     Atomic<u64> message_interrupts_taken{0};
     Atomic<u64> message_interrupts_sent{0};  // by this core
-    Atomic<u64> messages_sent{0};            // by this core
-    Atomic<u64> mailbox_full{0};             // posts by this core that found another's mailbox full
+    Atomic<u64> messages_sent{0};  // by this core
+    Atomic<u64> mailbox_full{0};  // posts by this core that found another's mailbox full
     Atomic<u64> timer_interrupts{0};
     Atomic<u64> idle_entries{0};
     Atomic<u64> translation_drops{0};  // drop_translations messages handled here
-    Atomic<u64> user_cycles{0};        // of the cycle counter, in user mode and in steps of threads (for /proc/stat)
+    Atomic<u64> user_cycles{0};  // of the cycle counter, in user mode and in steps of threads (for /proc/stat)
     Atomic<u64> system_cycles{0};
   };
   alignas(cache_line) Counters counters;
@@ -96,15 +109,18 @@ class Core final : public Device {
   const u32 firmware_id_;
   Atomic<CoreState> state_;  // boot
 
-  TimerQueue timers_;            // own
-  Outbox outbox_;                // own
-  CoreTimer* timer_ = nullptr;   // own
-  Instant armed_ = never;        // own: what the hardware timer is set to
-  Instant slice_end_ = never;    // own: when the running thread is to be looked at again
+  TimerQueue timers_;  // own
+  Outbox outbox_;  // own
+  CoreTimer* timer_ = nullptr;  // own
+  Instant armed_ = never;  // own: what the hardware timer is set to
+  Instant slice_end_ = never;  // own: when the running thread is to be looked at again
   friend class CoreTable;
 
+  void end_sleep();
+  Atomic<bool> asleep_{false};  // own writes
+
   alignas(cache_line) Doorbell<> doorbell_;  // shared
-  Mailbox<mailbox_capacity> mailbox_;        // shared
+  Mailbox<mailbox_capacity> mailbox_;  // shared
 };
 
 // Handlers of message types, one for each, set at start-up by the room that knows the type. Runs on the receiving
@@ -115,9 +131,9 @@ void set_message_handler(MessageType type, MessageHandler handler);
 namespace cores {
 // Boot context, in order of discovery; the bootstrap core must be the first. enomem.
 Result<Core*> add(u32 hardware_id, u32 firmware_id, CoreState state);
-[[nodiscard]] u32 count();            // all that were detected, of every state
-[[nodiscard]] Core& get(CoreId id);   // id < count()
-[[nodiscard]] CoreSet online();       // cores that run threads
+[[nodiscard]] u32 count();  // all that were detected, of every state
+[[nodiscard]] Core& get(CoreId id);  // id < count()
+[[nodiscard]] CoreSet online();  // cores that run threads
 void mark_online(Core& core);
 [[nodiscard]] u32 online_count();
 }  // namespace cores

@@ -22,6 +22,9 @@ enum class MessageType : u32 {
   shared_timer,       // word 0: SharedTimer*: look at what it is set to
   reschedule,         // look at what the scheduler of this core is asked for (a change of its algorithm)
   real_time_room,     // another core runs no or lower real-time threads: look for who waits here and could go there
+  pull_request,       // word 0: the id of a core that has nothing to run and asks for a thread
+  pull_refused,       // word 0: the id of the core that has none to spare
+  core_groups,        // the groups of cores changed: look for who may not stay here
   end_of_types,
 };
 

@@ -10,7 +10,7 @@ namespace corral {
 class TimerEvent {
  public:
   using Action = void (*)(TimerEvent& event);
-  explicit TimerEvent(Action action) : action_{action} {}
+  constexpr explicit TimerEvent(Action action) : action_{action} {}
   [[nodiscard]] bool pending() const { return link_.linked(); }
   [[nodiscard]] Instant when() const { return when_; }
 

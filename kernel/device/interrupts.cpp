@@ -9,9 +9,11 @@
 #include "arch/processor.h"
 #include "arch/traps.h"
 #include "lib/atomic.h"
+#include "lib/text.h"
 #include "memory/heap.h"
 #include "trace/log.h"
 #include "trace/panic.h"
+#include "trace/trace.h"
 
 namespace corral::interrupts {
 
@@ -48,6 +50,13 @@ void report_unknown(u32 vector) {
   const u32 bit = u32{1} << (vector % 32);
   if ((unknown_reported[vector / 32].fetch_or(bit, Order::relaxed) & bit) != 0) return;
   log::warning("interrupt: vector {x} on core {} has no handler; counted and ignored from now on", vector, arch::core_index());
+}
+
+[[gnu::noinline]] void note(trace::Event event, u32 vector) {
+  trace::Interrupt interrupt{vector, {}};
+  const char* name = entries[vector].name;
+  if (name != nullptr) copy_text(interrupt.name, sizeof interrupt.name, name);
+  trace::write(event, 0, 0, interrupt);
 }
 
 u64 sum(Atomic<u64> CoreCounts::* counter) {
@@ -92,6 +101,8 @@ void dispatch(u32 vector) {
     return;
   }
   InterruptHandler* handler = entries[vector].handler.load(Order::acquire);
+  if (trace::wants(trace::Event::interrupt_begun)) [[unlikely]]
+    note(trace::Event::interrupt_begun, vector);
   if (handler != nullptr) [[likely]] {
     handler->handle_interrupt();
   } else {
@@ -99,6 +110,8 @@ void dispatch(u32 vector) {
     report_unknown(vector);
   }
   controller->end_of_interrupt();
+  if (trace::wants(trace::Event::interrupt_ended)) [[unlikely]]
+    note(trace::Event::interrupt_ended, vector);
 }
 
 const char* name_of(u32 vector) {

@@ -16,6 +16,9 @@ struct DeviceFile {
 // latency_device.cpp
 Result<Ref<OpenFile>> open_latency_wish(Inode& node, const OpenRequest& request);
 
+// trace_device.cpp
+Result<Ref<OpenFile>> open_trace(Inode& node, const OpenRequest& request);
+
 // enxio: no such device.
 Result<Ref<OpenFile>> open_device(Inode& node, DeviceNumber number, const OpenRequest& request);
 

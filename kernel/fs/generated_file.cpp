@@ -1,6 +1,8 @@
 // Generated files and their directories. See generated_file.h.
 #include "fs/generated_file.h"
 
+#include <utility>
+
 #include "core/core.h"
 #include "fs/positioned_file.h"
 #include "fs/transfer.h"
@@ -63,10 +65,10 @@ class GeneratedText final : public OpenFile {
   Result<u64> write(Thread&, Transfer& transfer) override {
     constexpr u64 most = 256;
     char line[most];
-    if (node_.store == nullptr) return Errno::eperm;
+    if (!node_.writable()) return Errno::eperm;
     if (transfer.size() > most) return Errno::einval;
     TRY(transfer.get(0, line, transfer.size()));
-    TRY(node_.store({line, transfer.size()}, subject_));
+    TRY(store({line, transfer.size()}));
     transfer.advance(transfer.size());
     return transfer.done();
   }
@@ -80,11 +82,26 @@ class GeneratedText final : public OpenFile {
   }
 
  private:
+  Result<void> store(std::string_view text) {
+    if (node_.store != nullptr) return node_.store(text, subject_);
+    TextBuffer why;
+    Result<void> outcome = node_.store_or_say(text, subject_, why);
+    LockGuard guard{lock_};
+    refused_ = !outcome.ok() && !why.text().empty();
+    if (refused_) {
+      text_ = static_cast<TextBuffer&&>(why);
+      made_ = true;
+      position_ = 0;
+    }
+    return outcome;
+  }
+
   // Makes the text if there is none, or anew at the beginning of the file. Makers take locks of lower ranks than lock_.
   Result<void> make(bool anew) {
     {
       LockGuard guard{lock_};
       if (made_ && !anew) return {};
+      if (std::exchange(refused_, false)) return {};  // the text is the reason
     }
     TextBuffer fresh;
     if (node_.text != nullptr) TRY(node_.text(fresh, subject_));
@@ -100,6 +117,7 @@ class GeneratedText final : public OpenFile {
   SpinLock lock_{Rank::file, "generated text"};
   TextBuffer text_ GUARDED_BY(lock_);
   bool made_ GUARDED_BY(lock_) = false;
+  bool refused_ GUARDED_BY(lock_) = false;  // text_ says why, and has not been read yet
   u64 position_ GUARDED_BY(lock_) = 0;
 };
 
@@ -216,7 +234,7 @@ class GeneratedInode final : public Inode {
       return Ref<OpenFile>{
           Ref<DirectoryFile>::adopt(TRY(memory::make<DirectoryFile>(Ref<Inode>::share(*this), request.flags)))};
     }
-    if ((request.flags & o_accmode) != o_rdonly && node_.store == nullptr) return Errno::eacces;
+    if ((request.flags & o_accmode) != o_rdonly && !node_.writable()) return Errno::eacces;
     return open_generated(*this, request.flags, node_, subject_);
   }
 

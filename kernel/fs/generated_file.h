@@ -26,6 +26,10 @@ struct Node {
   Result<void> (*store)(std::string_view text, const Subject& subject) = nullptr;  // what is written, one write at a time
   Result<Ref<Inode>> (*follow)(Thread& thread, const Subject& subject) = nullptr;  // links that lead to a file itself
   const GeneratedDirectory* directory = nullptr;
+  // Instead of `store`: the same, which says in `why` why it refuses. The same open file then reads that, once, instead of the
+  // contents: whoever wrote is told, and nobody else.
+  Result<void> (*store_or_say)(std::string_view text, const Subject& subject, TextBuffer& why) = nullptr;
+  [[nodiscard]] constexpr bool writable() const { return store != nullptr || store_or_say != nullptr; }
   // Tells of a process's memory or open files: for those who may look into it (task/authority.h).
   bool guarded = false;
 };

@@ -104,6 +104,7 @@ constexpr DeviceFile table[] = {
     {"urandom", {1, 9}, 0666, open_memory<Kind::random>},
     {"kmsg", {1, 11}, 0644, open_log},
     {"cpu_dma_latency", {10, 124}, 0600, open_latency_wish},
+    {"trace", {10, 240}, 0400, open_trace},
     {"tty", {5, 0}, 0666, open_own_terminal},
     {"console", {5, 1}, 0600, open_console},
     {"ptmx", {5, 2}, 0666, open_pseudo_terminal},

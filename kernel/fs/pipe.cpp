@@ -15,11 +15,15 @@ namespace corral::fs {
 
 namespace {
 
+constexpr u64 most_at_once = 1 << 20;  // bytes of a program's memory that are made ready in one go
+
 void release_page_of(u8* page) {
   if (page != nullptr) memory::release_page(memory::frame_of(arch::physical_of_direct(page)));
 }
 
 }  // namespace
+
+Pipe::Pipe(bool privileged) : capacity_{privileged ? default_capacity : smaller(default_capacity, user_capacity.value())} {}
 
 Pipe::~Pipe() {
   LockGuard guard{lock_};
@@ -101,7 +105,7 @@ void Pipe::pass_on_write() {
 
 Result<u64> Pipe::read(Thread& thread, Transfer& transfer, bool nonblocking) {
   if (transfer.size() == 0) return u64{0};
-  const Result<u64> ready = transfer.prepare(max_capacity, vm::Access::write);
+  const Result<u64> ready = transfer.prepare(most_at_once, vm::Access::write);
   if (!ready.ok()) {
     if (ready.error() != Errno::blocked) pass_on_read();
     return ready.error();
@@ -129,7 +133,7 @@ Result<u64> Pipe::read(Thread& thread, Transfer& transfer, bool nonblocking) {
 Result<u64> Pipe::write(Thread& thread, Transfer& transfer, bool nonblocking, bool partly) {
   bool broken = false;
   while (transfer.left() > 0 && !broken) {
-    const Result<u64> ready = transfer.prepare(max_capacity, vm::Access::read);
+    const Result<u64> ready = transfer.prepare(most_at_once, vm::Access::read);
     if (!ready.ok()) {
       if (ready.error() == Errno::blocked) return Errno::blocked;
       pass_on_write();
@@ -195,9 +199,10 @@ u64 Pipe::capacity() {
   return capacity_;
 }
 
-Result<u64> Pipe::set_capacity(u64 bytes) {
-  if (bytes > max_capacity) return Errno::eperm;
+Result<u64> Pipe::set_capacity(u64 bytes, bool privileged) {
+  if (bytes > highest_capacity) return Errno::einval;
   const u64 wish = std::bit_ceil(larger(bytes, page_size));
+  if (wish > user_capacity.value() && !privileged) return Errno::eperm;
   const u64 slots = wish / page_size;
   auto** fresh = static_cast<u8**>(memory::allocate(slots * sizeof(u8*)));
   if (fresh == nullptr) return Errno::enomem;

@@ -9,6 +9,7 @@
 
 #include "fs/poll_set.h"
 #include "fs/ram/ram_node.h"
+#include "lib/setting.h"
 #include "sync/waiter.h"
 
 namespace corral::fs {
@@ -17,9 +18,11 @@ class Pipe final : public RefCounted<Pipe> {
  public:
   static constexpr u64 pipe_buf = 4096;
   static constexpr u64 default_capacity = 64 << 10;
-  static constexpr u64 max_capacity = 1 << 20;
+  static constexpr u64 highest_capacity = u64{1} << 31;
+  static inline constinit Setting user_capacity{1 << 20, page_size, highest_capacity};  // what users may ask for
 
-  Pipe() = default;
+  // `privileged`: it begins with the default capacity, whatever users may ask for.
+  explicit Pipe(bool privileged);
   ~Pipe();
 
   Result<u64> read(Thread& thread, Transfer& transfer, bool nonblocking);
@@ -43,8 +46,9 @@ class Pipe final : public RefCounted<Pipe> {
   u32 poll(PollEntry& entry, u32 relevant) EXCLUDES(lock_);
   [[nodiscard]] u64 available() EXCLUDES(lock_);
   [[nodiscard]] u64 capacity() EXCLUDES(lock_);
-  // F_SETPIPE_SZ: rounded up to a power of two of pages. ebusy: holds more than that; eperm: above max_capacity; enomem.
-  Result<u64> set_capacity(u64 bytes) EXCLUDES(lock_);
+  // F_SETPIPE_SZ: rounded up to a power of two of pages. ebusy: holds more than that; eperm: above user_capacity, and not
+  // `privileged`; einval: above highest_capacity; enomem.
+  Result<u64> set_capacity(u64 bytes, bool privileged) EXCLUDES(lock_);
 
   void add_end(bool reader, bool writer) EXCLUDES(lock_);
   void remove_end(bool reader, bool writer) EXCLUDES(lock_);
@@ -77,7 +81,7 @@ class Pipe final : public RefCounted<Pipe> {
   u32 readers_ GUARDED_BY(lock_) = 0, writers_ GUARDED_BY(lock_) = 0;
   u64 readers_opened_ GUARDED_BY(lock_) = 0, writers_opened_ GUARDED_BY(lock_) = 0;
   bool data_claimed_ GUARDED_BY(lock_) = false, room_claimed_ GUARDED_BY(lock_) = false;
-  u64 capacity_ GUARDED_BY(lock_) = default_capacity;
+  u64 capacity_ GUARDED_BY(lock_);
   u64 taken_ GUARDED_BY(lock_) = 0, written_ GUARDED_BY(lock_) = 0;  // positions since the beginning
   u8** pages_ GUARDED_BY(lock_) = nullptr;  // capacity_ / page_size slots; null: nothing there
   u8* spare_ GUARDED_BY(lock_) = nullptr;
@@ -128,7 +132,7 @@ class RamFifo final : public RamNode {
 struct PipePair {
   Ref<OpenFile> reader, writer;
 };
-Result<PipePair> make_pipe(u32 flags);
+Result<PipePair> make_pipe(u32 flags, bool privileged);
 // The pipe behind an open file, or null.
 [[nodiscard]] Pipe* pipe_of(OpenFile& file);
 

@@ -55,8 +55,8 @@ PipeEnd::~PipeEnd() {
   pipe_->remove_end(readable(), writable());
 }
 
-Result<PipePair> make_pipe(u32 flags) {
-  Ref<Pipe> pipe = Ref<Pipe>::adopt(TRY(memory::make<Pipe>()));
+Result<PipePair> make_pipe(u32 flags, bool privileged) {
+  Ref<Pipe> pipe = Ref<Pipe>::adopt(TRY(memory::make<Pipe>(privileged)));
   Ref<Inode> inode = Ref<PipeInode>::adopt(TRY(memory::make<PipeInode>(next_anonymous_number(), pipe)));
   PipePair pair;
   pair.reader = Ref<PipeEnd>::adopt(TRY(memory::make<PipeEnd>(inode, pipe, flags | o_rdonly)));
@@ -89,7 +89,7 @@ Result<Ref<OpenFile>> Fifo::open(Inode& inode, const OpenRequest& request) {
     return Ref<OpenFile>{end};
   }
   if ((request.flags & o_accmode) == o_accmode) return Errno::einval;  // neither end
-  Ref<Pipe> fresh = Ref<Pipe>::adopt(TRY(memory::make<Pipe>()));
+  Ref<Pipe> fresh = Ref<Pipe>::adopt(TRY(memory::make<Pipe>(thread.may(Capability::sys_resource))));
   Ref<Pipe> pipe;
   {
     LockGuard guard{lock_};

@@ -6,27 +6,20 @@
 // takes the lowest candidate.
 #pragma once
 
-#include "sched/core_statistics.h"
-#include "sched/policy.h"
 #include "sched/registry.h"
 #include "sched/scheduling_entity.h"
+#include "sched/system_view.h"
 
 namespace corral::sched {
 
 // created: the asking core runs the creator. woken: the entity's last core asks, or one that acts for it.
 enum class PlacementReason : u8 { created, woken };
 
-// The machine as a policy sees it.
-struct SystemView {
-  std::span<const CoreStatistics> cores;  // indexed by CoreId
-  u64 (*random)();                        // rdrand where there is one, else seeded from the clock
-  const TunableValues& tunables;          // in the order of the policy's own table; may change at any moment
-};
-
 struct PlacementRequest {
   const SchedulingEntity& entity;
   PlacementReason reason;
-  CoreSet candidates;  // online and allowed: never empty
+  const CoreSet& candidates;  // online and allowed: never empty
+  u32 words;  // of the candidates; there are none in later ones, and perhaps none in the last of these
   CoreId here;         // the core that asks
   Instant now;
 };

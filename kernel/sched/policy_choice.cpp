@@ -2,6 +2,7 @@
 #include "sched/policy_choice.h"
 
 #include "lib/format.h"
+#include "lib/text.h"
 
 namespace corral::sched {
 
@@ -10,19 +11,6 @@ namespace {
 template <class... Arguments>
 void say(Refusal& why, std::string_view format, const Arguments&... arguments) {
   why.length += format_to({why.text + why.length, sizeof why.text - why.length}, format, arguments...).size();
-}
-
-std::string_view part(std::string_view text, size_t from, size_t to) {
-  return {text.data() + from, to - from};
-}
-
-// Takes what stands before the first `end` off, and that too; everything when there is none.
-std::string_view take_until(std::string_view& text, char end) {
-  size_t length = 0;
-  while (length < text.size() && text[length] != end) ++length;
-  const std::string_view taken = part(text, 0, length);
-  text = part(text, length < text.size() ? length + 1 : length, text.size());
-  return taken;
 }
 
 std::string_view gap(bool first) {
@@ -41,25 +29,71 @@ const Tunable* find_tunable(const PolicyDescription& policy, std::string_view na
   return nullptr;
 }
 
+bool read_number(const Tunable& tunable, std::string_view text, i64& value) {
+  u64 number = 0;
+  if (!parse_number(text, number) || number > static_cast<u64>(tunable.high) || number < static_cast<u64>(tunable.low)) {
+    return false;
+  }
+  value = static_cast<i64>(number);
+  return true;
+}
+
+bool read_value(const Tunable& tunable, std::string_view text, i64& value) {
+  switch (tunable.unit) {
+    case Unit::number:
+    case Unit::microseconds:
+    case Unit::percent_of_tick: return read_number(tunable, text, value);
+    case Unit::choice:
+      for (size_t i = 0; i < tunable.choices.size(); ++i) {
+        if (text != tunable.choices[i]) continue;
+        value = static_cast<i64>(i);
+        return true;
+      }
+      return false;
+    case Unit::ratio: {
+      i64 numbers[2] = {};
+      const std::string_view first = take_part(text, ':');
+      if (!read_number(tunable, first, numbers[0]) || !read_number(tunable, text, numbers[1])) return false;
+      value = packed_ratio(static_cast<u32>(numbers[0]), static_cast<u32>(numbers[1]));
+      return true;
+    }
+  }
+  return false;
+}
+
+// What would have been right instead of `setting`.
+void say_value(std::string_view setting, const Tunable& tunable, Refusal& why) {
+  say(why, "{}: write {}=", setting, tunable.name);
+  switch (tunable.unit) {
+    case Unit::number:
+    case Unit::microseconds:
+    case Unit::percent_of_tick:
+      say(why, "NUMBER, {} to {}", tunable.low, tunable.high);
+      if (tunable.unit != Unit::number) say(why, " {}", name_of(tunable.unit));
+      break;
+    case Unit::choice:
+      for (const char* const& name : tunable.choices) say(why, "{}{}", &name == tunable.choices.data() ? "" : "|", name);
+      break;
+    case Unit::ratio: say(why, "NUMBER:NUMBER, each {} to {}", tunable.low, tunable.high); break;
+  }
+}
+
 // One "NAME=VALUE".
 bool take_value(std::string_view setting, const PolicyDescription& policy, Duration tick, TunableValues& values, Refusal& why) {
   std::string_view number = setting;
-  const std::string_view name = take_until(number, '=');
+  const std::string_view name = take_part(number, '=');
   const Tunable* tunable = find_tunable(policy, name);
   if (tunable == nullptr) {
     say(why, "{} has no tunable {}; ", policy.name, name);
     say_tunables(policy, why);
     return false;
   }
-  u64 value = 0;
-  const bool right =
-      parse_number(number, value) && value <= static_cast<u64>(tunable->high) && value >= static_cast<u64>(tunable->low);
-  if (!right) {
-    say(why, "{}: write {}=NUMBER, {} to {}", setting, tunable->name, tunable->low, tunable->high);
-    if (tunable->unit != Unit::number) say(why, " {}", name_of(tunable->unit));
+  i64 value = 0;
+  if (!read_value(*tunable, number, value)) {
+    say_value(setting, *tunable, why);
     return false;
   }
-  values.set(static_cast<size_t>(tunable - policy.tunables.data()), tunable->in_effect(static_cast<i64>(value), tick));
+  values.set(static_cast<size_t>(tunable - policy.tunables.data()), tunable->in_effect(value, tick));
   return true;
 }
 
@@ -67,12 +101,12 @@ template <class Descriptor>
 const Descriptor* choose(std::span<const Descriptor* const> policies, std::string_view text, Duration tick,
                          TunableValues& values, Refusal& why) {
   std::string_view settings = text;
-  const std::string_view name = take_until(settings, ':');
+  const std::string_view name = take_part(settings, ':');
   for (const Descriptor* policy : policies) {
     if (name != policy->name) continue;
     TunableValues read{*policy, tick};
     while (!settings.empty()) {
-      if (!take_value(take_until(settings, ','), *policy, tick, read, why)) return nullptr;
+      if (!take_value(take_part(settings, ','), *policy, tick, read, why)) return nullptr;
     }
     values = read;
     return policy;
@@ -92,9 +126,47 @@ const PlacementDescriptor* choose_placement(std::string_view text, Duration tick
   return choose(placements(), text, tick, values, why);
 }
 
+const MigrationDescriptor* choose_migration(std::string_view text, Duration tick, TunableValues& values, Refusal& why) {
+  return choose(migrations(), text, tick, values, why);
+}
+
+const GroupingDescriptor* choose_grouping(std::string_view text, Duration tick, TunableValues& values, Refusal& why) {
+  return choose(groupings(), text, tick, values, why);
+}
+
+std::string_view write_value(const Tunable& tunable, i64 value, std::span<char> to) {
+  switch (tunable.unit) {
+    case Unit::number:
+    case Unit::microseconds:
+    case Unit::percent_of_tick: break;
+    case Unit::choice: return format_to(to, "{}", tunable.choices[static_cast<size_t>(value)]);
+    case Unit::ratio: return format_to(to, "{}:{}", first_of(value), second_of(value));
+  }
+  return format_to(to, "{}", value);
+}
+
+std::string_view write_tunable(const Tunable& tunable, std::span<char> to) {
+  char room[64];
+  size_t used = format_to(to, "{}={}, ", tunable.name, write_value(tunable, tunable.standard, room)).size();
+  const auto add = [&](std::string_view format, const auto&... arguments) {
+    used += format_to(to.subspan(used), format, arguments...).size();
+  };
+  if (tunable.unit == Unit::choice) {
+    for (const char* const& name : tunable.choices) add("{}{}", &name == tunable.choices.data() ? "" : "|", name);
+  } else {
+    const std::string_view unit = name_of(tunable.unit);
+    add("{}{} to {}{}{}", tunable.unit == Unit::ratio ? "NUMBER:NUMBER, each " : "", tunable.low, tunable.high,
+        unit.empty() ? "" : " ", unit);
+  }
+  add(": {}", tunable.description);
+  return {to.data(), used};
+}
+
 std::string_view name_of(Unit unit) {
   switch (unit) {
-    case Unit::number: break;
+    case Unit::number:
+    case Unit::choice:
+    case Unit::ratio: break;
     case Unit::microseconds: return "µs";
     case Unit::percent_of_tick: return "% of a tick";
   }

@@ -2,6 +2,8 @@
 // `mlfq:levels=3,quantum=200`. The same text on the command line and in /proc/sched. Pure, any context.
 #pragma once
 
+#include "sched/grouping_method.h"
+#include "sched/migration_policy.h"
 #include "sched/placement_policy.h"
 #include "sched/scheduling_algorithm.h"
 
@@ -19,6 +21,16 @@ struct Refusal {
                                                           Refusal& why);
 [[nodiscard]] const PlacementDescriptor* choose_placement(std::string_view text, Duration tick, TunableValues& values,
                                                           Refusal& why);
+[[nodiscard]] const MigrationDescriptor* choose_migration(std::string_view text, Duration tick, TunableValues& values,
+                                                          Refusal& why);
+[[nodiscard]] const GroupingDescriptor* choose_grouping(std::string_view text, Duration tick, TunableValues& values,
+                                                        Refusal& why);
+
+// A value of a tunable, in its unit, as people write it: a number, one of its names, "1:3". A prefix of `to`.
+[[nodiscard]] std::string_view write_value(const Tunable& tunable, i64 value, std::span<char> to);
+
+// A tunable as a line for people: "levels=4, 1 to 16: how many levels there are", its default first. A prefix of `to`.
+[[nodiscard]] std::string_view write_tunable(const Tunable& tunable, std::span<char> to);
 
 // "4000 µs" and the like: how a table shows a unit; "" for mere numbers.
 [[nodiscard]] std::string_view name_of(Unit unit);

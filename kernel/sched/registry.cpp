@@ -1,6 +1,8 @@
 // The lists of all scheduling policies: the linker gathered them, this file looks names up. Pure, any context.
 #include "sched/registry.h"
 
+#include "sched/grouping_method.h"
+#include "sched/migration_policy.h"
 #include "sched/placement_policy.h"
 #include "sched/scheduling_algorithm.h"
 
@@ -10,6 +12,10 @@ extern const corral::sched::AlgorithmDescriptor* const __start_corral_algorithms
 extern const corral::sched::AlgorithmDescriptor* const __stop_corral_algorithms[] __attribute__((weak, visibility("hidden")));
 extern const corral::sched::PlacementDescriptor* const __start_corral_placements[] __attribute__((weak, visibility("hidden")));
 extern const corral::sched::PlacementDescriptor* const __stop_corral_placements[] __attribute__((weak, visibility("hidden")));
+extern const corral::sched::MigrationDescriptor* const __start_corral_migrations[] __attribute__((weak, visibility("hidden")));
+extern const corral::sched::MigrationDescriptor* const __stop_corral_migrations[] __attribute__((weak, visibility("hidden")));
+extern const corral::sched::GroupingDescriptor* const __start_corral_groupings[] __attribute__((weak, visibility("hidden")));
+extern const corral::sched::GroupingDescriptor* const __stop_corral_groupings[] __attribute__((weak, visibility("hidden")));
 }
 
 namespace corral::sched {
@@ -32,6 +38,14 @@ std::span<const AlgorithmDescriptor* const> algorithms() {
 
 std::span<const PlacementDescriptor* const> placements() {
   return {__start_corral_placements, __stop_corral_placements};
+}
+
+std::span<const MigrationDescriptor* const> migrations() {
+  return {__start_corral_migrations, __stop_corral_migrations};
+}
+
+std::span<const GroupingDescriptor* const> groupings() {
+  return {__start_corral_groupings, __stop_corral_groupings};
 }
 
 const AlgorithmDescriptor* find_algorithm(std::string_view name) {

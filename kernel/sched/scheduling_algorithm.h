@@ -13,8 +13,11 @@
 //    the entity: SchedulingEntity::timeline has room for a type of the algorithm's own.
 //  - After a change of algorithm at run time, or of the entity's class, the running entity is one that this object never
 //    picked: charge(), review() and depart() must cope.
-//  - The engine checks every answer (entity really queued here, allowed on this core) and counts violations.
+//  - The engine checks every answer (entity really queued here, allowed on this core) and counts violations. Who answers
+//    what cannot be, faults, or does not come back is replaced on that core at once (docs/safety.md).
 #pragma once
+
+#include <type_traits>
 
 #include "sched/policy.h"
 #include "sched/registry.h"
@@ -63,7 +66,25 @@ class SchedulingAlgorithm {
 struct AlgorithmDescriptor : PolicyDescription {
   size_t size;  // bytes of storage that make() needs, at alignment 64
   SchedulingAlgorithm* (*make)(void* storage, const AlgorithmParameters& parameters);
+  // How long it may hold somebody back beside those who run, though a fair share is due (engine/starvation.h).
+  Duration (*holds_back)(const AlgorithmParameters& parameters) = nullptr;  // null: never
+  bool departs = true;  // its depart() does something
 };
+inline constexpr Duration holds_back_forever{INT64_MAX};
+
+// A class may say so: static Duration holds_back(const AlgorithmParameters&).
+template <class Class>
+consteval auto holds_back_of() -> Duration (*)(const AlgorithmParameters&) {
+  if constexpr (requires { &Class::holds_back; }) {
+    return &Class::holds_back;
+  } else {
+    return nullptr;
+  }
+}
+template <class Class>
+consteval bool has_own_depart() {
+  return !std::is_same_v<decltype(&Class::depart), decltype(&SchedulingAlgorithm::depart)>;
+}
 
 [[nodiscard]] std::span<const AlgorithmDescriptor* const> algorithms();
 [[nodiscard]] const AlgorithmDescriptor* find_algorithm(std::string_view name);  // null: no such name
@@ -75,8 +96,11 @@ inline constexpr const char* default_algorithm = "cfs";
   ::corral::sched::SchedulingAlgorithm* make_it(void* storage, const ::corral::sched::AlgorithmParameters& parameters) { \
     return ::new (storage) Class(parameters);                                                                            \
   }                                                                                                                      \
-  constinit const ::corral::sched::AlgorithmDescriptor descriptor{                                                       \
-      {name, description __VA_OPT__(, Class::) __VA_ARGS__}, sizeof(Class), make_it};                                    \
+  constinit const ::corral::sched::AlgorithmDescriptor descriptor{{name, description __VA_OPT__(, Class::) __VA_ARGS__}, \
+                                                                  sizeof(Class),                                         \
+                                                                  make_it,                                               \
+                                                                  ::corral::sched::holds_back_of<Class>(),               \
+                                                                  ::corral::sched::has_own_depart<Class>()};             \
   __VA_OPT__(static_assert(::corral::sched::are_right(Class::__VA_ARGS__));)                                             \
   CORRAL_REGISTER(corral_algorithms, ::corral::sched::AlgorithmDescriptor, descriptor);                                  \
   }

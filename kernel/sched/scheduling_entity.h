@@ -23,7 +23,7 @@ inline constexpr Duration real_time_quantum = milliseconds(100);  // of SCHED_RR
 
 struct SchedulingEntity {
   // ---- given to the policies -----------------------------------------------------------------------------------
-  CoreSet allowed = CoreSet::all();  // affinity mask
+  CoreSet allowed = CoreSet::all();  // affinity mask, cut down to the entity's group of cores (engine/core_groups.h)
   i32 nice = 0;                      // -20 … 19
   u32 weight = 1024;                 // from nice and policy; once enqueued, changed by the engine's change() only
   Duration run_time{};               // total time on a core
@@ -34,6 +34,10 @@ struct SchedulingEntity {
   SchedulingPolicy policy = SchedulingPolicy::other;
   u8 real_time = 0;  // above 0: in the real-time class with this priority, its own or an inherited one
   DeadlineServer server{};  // while real_time is deadline_priority
+
+  // ---- kept by the core groups (engine/core_groups.h) ---------------------------------------------------------------
+  CoreSet asked = CoreSet::all();  // affinity mask as the thread asked for it
+  u64 groups = 0;                  // for which groups `allowed` was made; 0: there never were any
 
   // ---- kept by the timeline of the home core ---------------------------------------------------------------------
   ListLink queue_link;
@@ -46,11 +50,17 @@ struct SchedulingEntity {
   // tree_link: in a DeadlineQueue or RestingPlace
 
   // ---- kept by the engine: exactly one place at a time ------------------------------------------------------------
+  i32 number = 0;         // the thread's, to be told
+  u32 recording = 0;      // the last in which it was seen (engine/recorded_timeline.h)
+  Duration waits_since{};  // on the clock of the home's timeline (engine/starvation.h), while it waits there
   // on_the_way: a core has been chosen (home), the entity has not arrived there yet; it belongs to who carries it.
   // resting: it would wait at home, but has used up its reservation.
   enum class Place : u8 { nowhere, on_the_way, queued, running, resting } place = Place::nowhere;
   CoreId home{};         // whose run queue it is in, or on the way to, or was in last
   ListLink engine_link;  // in the home's list of all that wait there, whatever the algorithm does
+  // engine/turns.h: time that it waited; while it waits, that less the instant when it began, so negative. Other cores read it.
+  i64 waited_ns = 0;
+  Instant queued_at{};  // when its present wait began
 
   [[nodiscard]] bool has_run() const { return last_ran != Instant{}; }
   [[nodiscard]] bool has_deadline() const { return real_time == deadline_priority; }

@@ -13,6 +13,8 @@ class TimelineState {
  public:
   static constexpr size_t room = 40;  // bytes
 
+  // Whatever was kept is not used any more.
+  void forget() { kind_ = nullptr; }
   // The state of type State, a new one (State{}) if the last algorithm kept another.
   template <class State>
   [[nodiscard]] State& as() {

@@ -6,6 +6,7 @@
 // handles its wake-up only between steps.
 #include "task/executive.h"
 
+#include "arch/guarded_call.h"
 #include "arch/tls.h"
 #include "arch/traps.h"
 #include "device/clock.h"
@@ -22,12 +23,14 @@
 
 namespace corral {
 
+using sched::MigrationReason;
+
 namespace {
 
 // What is filled with the pattern below a step's frame: half of a kernel stack, and more than any step needs.
 constexpr u64 canary_stack = 2 * page_size;
 
-constinit Step system_call_step = nullptr;
+constinit Atomic<Step> system_call_step{nullptr};
 
 void add(Atomic<u64>& counter, u64 amount) {  // only the thread's own core writes
   counter.store(counter.load(Order::relaxed) + amount, Order::relaxed);
@@ -41,12 +44,15 @@ Errno take_signals(Thread& thread) {
 }  // namespace
 
 void set_system_call_step(Step step) {
-  system_call_step = step;
+  system_call_step.store(step, Order::relaxed);
 }
 
 void Executive::initialise() {
   set_message_handler(MessageType::thread, on_thread_message);
   set_message_handler(MessageType::arrive, on_arrival);
+  set_message_handler(MessageType::pull_request, on_pull_request);
+  set_message_handler(MessageType::pull_refused, on_pull_refused);
+  set_message_handler(MessageType::core_groups, on_core_groups);
 }
 
 // ---- entries ---------------------------------------------------------------------------------------------------------
@@ -60,7 +66,7 @@ inline bool Executive::may_return() const {
 
 void Executive::system_call() {
   charge_user();
-  if (!run_new_step(system_call_step) || !(may_return() || finish_step())) schedule();
+  if (!run_new_step(system_call_step.load(Order::relaxed)) || !(may_return() || finish_step())) schedule();
   charge_system();
 }
 
@@ -120,6 +126,7 @@ bool Executive::finish_step() {
     // When another thread is to run here anyway, that is settled first.
     if (core_.scheduler->real_time_changed() && !core_.scheduler->reschedule_wanted()) [[unlikely]]
       balance_real_time();
+    if (core_.scheduler->may_have_to_spare() && !core_.scheduler->reschedule_wanted()) offer_spare();
     Thread& thread = *current_;
     if (thread.has_requests()) {  // it is awake; signals are looked at below
       if ((thread.take_requests() & static_cast<u32>(Request::placement)) != 0) thread.take_wishes(*core_.scheduler);
@@ -155,6 +162,7 @@ bool Executive::finish_step() {
 [[gnu::noinline]] void Executive::block_current() {
   Thread& thread = *current_;
   thread.set_state(ThreadState::sleeping);
+  switches_.leaves(thread, 'S');
   add(thread.voluntary_switches, 1);
   charge_system();
   core_.scheduler->leave(thread.entity, sched::LeaveReason::blocked);
@@ -168,20 +176,22 @@ void Executive::preempt_current() {
   yield_wanted_ = false;
   charge_system();
   add(yielded ? thread.voluntary_switches : thread.involuntary_switches, 1);
+  switches_.leaves(thread, yielded ? 'R' : 'R' | trace::not_by_itself);
   const auto reason = yielded ? sched::LeaveReason::yielded : sched::LeaveReason::preempted;
   thread.set_state(ThreadState::runnable);
   current_ = nullptr;
-  if (thread.entity.allowed.contains(core_.id())) {
-    core_.scheduler->leave(thread.entity, reason);  // puts it back into the queue
-  } else {
+  if (!thread.entity.allowed.contains(core_.id())) {
     core_.scheduler->leave(thread.entity, sched::LeaveReason::migrating);
-    send_to(thread, scheduling().place(thread.entity, sched::PlacementReason::woken), sched::EnqueueReason::migrated);
+    send_to(thread, choose_core(thread, sched::PlacementReason::woken), sched::EnqueueReason::migrated, MigrationReason::mask);
+  } else if (yielded || !scheduling().migrator().pushes() || !push_elsewhere(thread)) {
+    core_.scheduler->leave(thread.entity, reason);  // puts it back into the queue
   }
 }
 
 void Executive::let_go_of_current() {
   Thread& thread = *current_;
   charge_system();
+  switches_.leaves(thread, 'X');
   core_.scheduler->leave(thread.entity, sched::LeaveReason::ended);
   thread.set_state(ThreadState::terminated);
   current_ = nullptr;
@@ -196,14 +206,19 @@ void Executive::schedule() {
     sched::SchedulingEntity* next = core_.scheduler->pick_next();
     if (core_.scheduler->real_time_changed()) [[unlikely]]
       balance_real_time();
+    if (core_.scheduler->may_have_to_spare()) offer_spare();
     if (next == nullptr) {
       vm::AddressSpace::rest();
+      switches_.sleeps();
+      look_for_work();
       core_.sleep();
       since_ = arch::cycle_counter();
       continue;
     }
+    if (migrations_.hungry) stop_looking_for_work();
     Thread& thread = Thread::of(*next);
     current_ = &thread;
+    switches_.runs(thread);
     thread.set_state(ThreadState::running);
     load(thread);
     if (!run_step(thread.current_step) || !finish_step()) continue;
@@ -284,29 +299,27 @@ void Executive::look_at(Thread& thread) {
       signals::ends_wait(thread)) {
     thread.end_wait_early(WakeReason::interrupted);
   }
-  if ((bits & static_cast<u32>(Request::resume)) != 0 && thread.current_step == stop_step &&
-      thread.state() == ThreadState::sleeping) {
+  if ((bits & static_cast<u32>(Request::resume)) != 0 && thread.waits_for_resume() && thread.state() == ThreadState::sleeping) {
     thread.end_wait_early(WakeReason::woken);
   }
   send_away_unless_allowed(thread);
 }
 
 void Executive::send_away_unless_allowed(Thread& thread) {
-  if (thread.state() != ThreadState::runnable || thread.entity.place != sched::SchedulingEntity::Place::queued ||
-      thread.entity.allowed.contains(core_.id())) {
-    return;
-  }
+  using Place = sched::SchedulingEntity::Place;
+  const bool is_here = thread.entity.place == Place::queued || thread.entity.place == Place::resting;
+  if (thread.state() != ThreadState::runnable || !is_here || thread.entity.allowed.contains(core_.id())) return;
   (void)core_.scheduler->remove(thread.entity);
-  send_to(thread, scheduling().place(thread.entity, sched::PlacementReason::woken), sched::EnqueueReason::migrated);
+  send_to(thread, choose_core(thread, sched::PlacementReason::woken), sched::EnqueueReason::migrated, MigrationReason::mask);
 }
 
 void Executive::make_runnable(Thread& thread) {
   thread.set_state(ThreadState::runnable);
-  const CoreId target = scheduling().place(thread.entity, sched::PlacementReason::woken);
+  const CoreId target = choose_core(thread, sched::PlacementReason::woken);
   if (target == core_.id()) {
-    enqueue_here(thread, sched::EnqueueReason::woken);
+    (void)enqueue_here(thread, sched::EnqueueReason::woken);
   } else {
-    send_to(thread, target, sched::EnqueueReason::woken);
+    send_to(thread, target, sched::EnqueueReason::woken, MigrationReason::placed);
   }
 }
 
@@ -314,33 +327,48 @@ void Executive::start(Thread& thread) {
   KERNEL_ASSERT(thread.home() == core_.id());
   thread.retain();  // the reference that runs
   thread.set_state(ThreadState::runnable);
-  const CoreId target = scheduling().place(thread.entity, sched::PlacementReason::created);
+  const CoreId target = choose_core(thread, sched::PlacementReason::created);
   if (target == core_.id()) {
-    enqueue_here(thread, sched::EnqueueReason::created);
+    (void)enqueue_here(thread, sched::EnqueueReason::created);
   } else {
-    send_to(thread, target, sched::EnqueueReason::created);
+    send_to(thread, target, sched::EnqueueReason::created, MigrationReason::placed);
   }
 }
 
-void Executive::send_to(Thread& thread, CoreId target, sched::EnqueueReason reason) {
+void Executive::send_to(Thread& thread, CoreId target, sched::EnqueueReason reason, MigrationReason why) {
   if (target == core_.id()) {
-    enqueue_here(thread, reason);
-    return;
+    (void)enqueue_here(thread, reason);
+  } else {
+    hand_over(thread, target, reason, why);
   }
+}
+
+void Executive::hand_over(Thread& thread, CoreId target, sched::EnqueueReason reason, MigrationReason why) {
   if (floating_point_owner_ == &thread) {
     thread.fp.save();
     floating_point_owner_ = nullptr;
   }
-  if (reason != sched::EnqueueReason::created) add(thread.migrations, 1);
+  if (reason != sched::EnqueueReason::created) {
+    add(thread.migrations, 1);
+    trace::migration(thread, why, core_.id(), target);
+  }
   forget_look(thread);  // its new home looks at what is still asked of it when it arrives
   Letter& letter = thread.arrival_letter();
-  letter.message = {MessageType::arrive, {reinterpret_cast<u64>(&thread), static_cast<u64>(reason), 0}};
+  letter.message = {MessageType::arrive, {reinterpret_cast<u64>(&thread), static_cast<u64>(reason), static_cast<u64>(why)}};
   thread.set_home(target);
   core_.outbox().send_to(cores::get(target), letter);
 }
 
-void Executive::enqueue_here(Thread& thread, sched::EnqueueReason reason) const {
+bool Executive::enqueue_here(Thread& thread, sched::EnqueueReason reason) {
+  if (const CoreId elsewhere = scheduling().turn_away(thread.entity); elsewhere.value < max_cores) [[unlikely]] {
+    hand_over(thread, elsewhere, reason, MigrationReason::mask);
+    return false;
+  }
   core_.scheduler->enqueue(thread.entity, reason);
+  if (reason != sched::EnqueueReason::migrated) {
+    trace::wake(reason == sched::EnqueueReason::created ? trace::Event::created : trace::Event::woken, thread);
+  }
+  return true;
 }
 
 void Executive::on_thread_message(Core& core, const Message& message) {
@@ -358,7 +386,8 @@ void Executive::on_thread_message(Core& core, const Message& message) {
 void Executive::on_arrival(Core& core, const Message& message) {
   auto& thread = *reinterpret_cast<Thread*>(message.word[0]);
   Executive& executive = *core.executive;
-  executive.enqueue_here(thread, static_cast<sched::EnqueueReason>(message.word[1]));
+  executive.migrations_.note_arrival(static_cast<MigrationReason>(message.word[2]));
+  if (!executive.enqueue_here(thread, static_cast<sched::EnqueueReason>(message.word[1]))) return;
   if (thread.has_requests()) {
     executive.look_at(thread);
   } else {
@@ -405,8 +434,9 @@ extern "C" void corral_user_trap(corral::arch::TrapFrame& frame) {
 
 extern "C" void corral_kernel_trap(corral::arch::TrapFrame& frame) {
   if (frame.vector >= corral::arch::exception_count) {
+    corral::this_core().note_awake();
     corral::interrupts::dispatch(static_cast<corral::u32>(frame.vector));
-  } else {
+  } else if (!corral::arch::leave_guarded_call(frame, corral::arch::CallFailure::fault)) {
     corral::kernel_fault(frame);
   }
 }

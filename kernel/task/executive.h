@@ -6,7 +6,10 @@
 #pragma once
 
 #include "core/core.h"
+#include "sched/engine/manager.h"
+#include "task/migration.h"
 #include "task/thread.h"
+#include "task/thread_trace.h"
 
 namespace corral {
 
@@ -65,14 +68,38 @@ class Executive {
   void read_mail();
   // Real-time threads that wait here go where they run at once; cores where some wait hear that there is room here.
   void balance_real_time();
+  // ---- the migration policy: task/migration.cpp ----
+  // The thread that runs here, of the timeline, must give way: to an emptier core. False: not so, nothing was done.
+  bool push_elsewhere(Thread& thread);
+  // Nothing is to be run here: another core may have something. Before this core sleeps.
+  void look_for_work();
+  void stop_looking_for_work();
+  // What waits here and may go, goes to cores that have nothing to run.
+  void offer_spare();
+  // One thread to one of `targets`; false: none may go, or they need none.
+  bool give(CoreSet targets, sched::MigrationReason why);
+  void look_when_cooled_down(Instant when);
+  static void on_pull_request(Core& core, const Message& message);
+  static void on_pull_refused(Core& core, const Message& message);
   // Does what is asked of a thread of this core. It may be another core's afterwards.
   void look_at(Thread& thread);
   // A thread that waits here, but may not run here any more, goes elsewhere.
   void send_away_unless_allowed(Thread& thread);
   static void forget_look(Thread& thread);
   void make_runnable(Thread& thread);
-  void send_to(Thread& thread, CoreId target, sched::EnqueueReason reason);
-  void enqueue_here(Thread& thread, sched::EnqueueReason reason) const;
+  // The core where a thread of this core goes; it is accounted as on the way there.
+  static CoreId choose_core(Thread& thread, sched::PlacementReason reason) {
+    const CoreId chosen = scheduling().place(thread.entity, reason);
+    trace::placement(thread, reason, chosen);
+    return chosen;
+  }
+  void send_to(Thread& thread, CoreId target, sched::EnqueueReason reason, sched::MigrationReason why);
+  void hand_over(Thread& thread, CoreId target, sched::EnqueueReason reason, sched::MigrationReason why);  // to another core
+  // False: this core's queue did not let it in, and it is another core's already.
+  bool enqueue_here(Thread& thread, sched::EnqueueReason reason);
+  // The groups of cores have changed: whoever may not stay here goes.
+  void take_core_groups();
+  static void on_core_groups(Core& core, const Message& message);
   void charge_user();
   void charge_system();
   static void on_thread_message(Core& core, const Message& message);
@@ -86,10 +113,12 @@ class Executive {
   u64 loaded_second_base_ = 0;              // GS base that the processor has for user mode
   Thread::LookList to_look_at_;             // threads of this core with requests made on this core
   bool yield_wanted_ = false;
+  trace::Switches switches_;
+  Migrations migrations_;
   TimerEvent cpu_time_look_{on_cpu_time_look};  // pending while a thread runs whose process's time is watched
 };
 
-// The step that runs system calls: set once at start-up by abi/.
+// The step that runs system calls: set by abi/ at start-up, and when calls begin or cease to be traced. Any core.
 void set_system_call_step(Step step);
 
 }  // namespace corral

@@ -8,6 +8,7 @@
 #include "task/process_group.h"
 #include "task/process_table.h"
 #include "task/robust_list.h"
+#include "task/tracee.h"
 #include "trace/log.h"
 
 namespace corral {
@@ -90,6 +91,7 @@ void end_process(Process& process) {
     Process* heir = heir_of(process, *table.first);
     while (Process* child = process.children.pop_front()) {
       child->parent = heir;
+      if (child->traced.load(Order::relaxed) != 0) tracees::let_go_all(*child);
       child->exit_signal = sigchld;  // whatever its parent wished for: nobody slays the first process by it
       heir->children.push_back(*child);
       if (child->manners.death_signal.load(Order::relaxed) != 0) {

@@ -7,6 +7,7 @@
 #include "task/exit.h"
 #include "task/process_table.h"
 #include "task/signal_queue.h"
+#include "task/tracee.h"
 #include "trace/panic.h"
 
 namespace corral {
@@ -62,6 +63,7 @@ Result<Ref<Thread>> Process::add_thread(const Thread* creator) {
   if (ending_.load(Order::relaxed)) return Errno::eagain;
   if (!processes::may_add_thread(credentials, limits.processes)) return Errno::eagain;
   thread->id_ = live_threads_ == 0 && threads_.empty() ? ThreadId{id_.value} : ThreadId{TRY(table.allocate_id())};
+  thread->entity.number = thread->id_.value;
   credentials.account().threads.fetch_add(1, Order::relaxed);
   table.add(*thread);
   threads_.push_back(*thread);
@@ -79,6 +81,7 @@ void Process::remove_thread(Thread& thread) {
     LockGuard guard{lock_};
     table.remove(thread);
     threads_.remove(thread);
+    tracees::forget(thread);
     signals::drop_pending(thread.signals.pending, thread.signals.waiting, ~SignalSet{0});
     --live_threads_;
     if (live_threads_ == 1) alone_.wake_all();

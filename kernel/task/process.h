@@ -116,6 +116,7 @@ class Process final : public RefCounted<Process> {
   Atomic<bool> hang_up_marked{false};  // see process_group.h
   Atomic<u32> barriers{0};  // membarrier's commands that it has registered for; exec forgets them
   Atomic<bool> undoes_at_end{false};  // it has asked for something to be undone when it ends (ipc/sysv/semaphore_set.h)
+  Atomic<u32> traced{0};  // how many of its threads are; changed under processes::lock()
   Atomic<bool> executed{false};  // a program since it was made: its parent may no longer move it to a group
   char name[16] = {};  // comm of the main program
   // For /proc/[pid]/cmdline and environ, whose strings follow one another; set by exec.

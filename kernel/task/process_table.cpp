@@ -12,8 +12,10 @@ ProcessTable& process_table() {
 }
 
 Result<i32> ProcessTable::allocate_id() {
-  for (i32 tries = 0; tries < max_id; ++tries) {
-    last_id_ = last_id_ >= max_id ? 2 : last_id_ + 1;  // 1 is the first process's for ever
+  if (thread_count >= most_threads.value()) return Errno::eagain;
+  const auto highest = static_cast<i32>(highest_id.value());
+  for (i32 tries = 0; tries < highest; ++tries) {
+    last_id_ = last_id_ >= highest ? 2 : last_id_ + 1;  // 1 is the first process's for ever
     if (find(ProcessId{last_id_}) == nullptr && find(ThreadId{last_id_}) == nullptr) return last_id_;
   }
   return Errno::eagain;
@@ -57,6 +59,7 @@ Thread* ProcessTable::find(ThreadId id) {
 void ProcessTable::renumber(Thread& thread, ThreadId id) {
   threads_.remove(thread);
   thread.id_ = id;
+  thread.entity.number = id.value;
   threads_.insert(thread);
 }
 

@@ -3,15 +3,18 @@
 #pragma once
 
 #include "lib/red_black_tree.h"
+#include "lib/setting.h"
 #include "task/process.h"
 
 namespace corral {
 
 class ProcessTable {
  public:
-  static constexpr i32 max_id = 32768;
+  // The highest number that is given away, and how many threads there may be. As Linux's pid_max and threads-max.
+  static inline constinit Setting highest_id{32768, 301, 4'194'304};
+  static inline constinit Setting most_threads{32767, 20, 0x3fff'ffff};
 
-  // A number that no process or thread has; eagain: none left.
+  // A number that no process or thread has; eagain: none left, or too many threads.
   Result<i32> allocate_id() REQUIRES(lock);
   void add(Process& process) REQUIRES(lock);
   void add(Thread& thread) REQUIRES(lock);

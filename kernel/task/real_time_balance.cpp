@@ -32,7 +32,7 @@ void Executive::balance_real_time() {
     (void)own.remove(*entity);
     taken.add(target);
     scheduling().send(*entity, target);
-    send_to(Thread::of(*entity), target, sched::EnqueueReason::migrated);
+    send_to(Thread::of(*entity), target, sched::EnqueueReason::migrated, sched::MigrationReason::real_time);
   }
   scheduling().note_real_time_waits(own.real_time_waiting() != 0);
   scheduling().offer_room();

@@ -7,6 +7,7 @@
 #include "task/process.h"
 #include "task/process_group.h"
 #include "task/signal_queue.h"
+#include "task/tracee.h"
 #include "trace/log.h"
 #include "vm/user_window.h"
 
@@ -144,13 +145,18 @@ Errno deliver_pending(Thread& thread) {
   Process& process = thread.process();
   for (;;) {
     if (process.ending() || thread.end_wanted) return Errno{};
+    const bool traced = thread.tracee.load(Order::acquire) != nullptr;
+    if (traced && tracees::holds(thread)) [[unlikely]]
+      return thread.wait_for_resume();
     if (process.stopped()) return Errno{};  // what else is pending is taken when it goes on
     const int signal = next_signal(thread);
     if (signal == 0) {
       put_back_mask(thread);
       interrupt_call(thread, false, 0);
+      if (traced) tracees::set_out(thread);
       return Errno{};
     }
+    if (traced && tracees::stops_for(thread, signal)) continue;
     SignalAction action;
     {
       LockGuard guard{process.lock()};

@@ -9,7 +9,8 @@ namespace corral {
 // si_code: who sent it.
 inline constexpr i32 code_user = 0, code_kernel = 0x80, code_queue = -1, code_timer = -2, code_tkill = -6;
 // si_code of SIGCHLD.
-inline constexpr i32 child_exited = 1, child_killed = 2, child_dumped = 3, child_stopped = 5, child_continued = 6;
+inline constexpr i32 child_exited = 1, child_killed = 2, child_dumped = 3, child_trapped = 4, child_stopped = 5,
+                     child_continued = 6;
 
 struct SignalInfo {
   i32 number = 0;

@@ -5,6 +5,7 @@
 #include "task/process.h"
 #include "task/process_table.h"
 #include "task/signal_queue.h"
+#include "task/tracee.h"
 
 namespace corral::signals {
 
@@ -27,11 +28,11 @@ bool ignores(const SignalAction& action, int signal) {
 // Nobody would ever notice the signal: it is not even kept. What is blocked is kept, since its action may change.
 bool unnoticed(Process& process, const Thread* taker, const SignalInfo& info) REQUIRES(process.lock()) {
   const SignalAction& action = process.actions[info.number];
-  if (info.number == sigchld && (info.code == child_stopped || info.code == child_continued) &&
-      (action.handler == action_ignore || (action.flags & flag_no_child_stop) != 0)) {
+  const bool of_stop = info.code == child_stopped || info.code == child_continued || info.code == child_trapped;
+  if (info.number == sigchld && of_stop && (action.handler == action_ignore || (action.flags & flag_no_child_stop) != 0)) {
     return true;
   }
-  if (taker == nullptr) return false;
+  if (taker == nullptr || process.traced.load(Order::relaxed) != 0) return false;  // its tracer hears of all
   // The first process has no default actions: it cannot be ended by a signal that it does not handle.
   return ignores(action, info.number) || (!process.has_defaults.load(Order::relaxed) && action.handler == action_default);
 }
@@ -215,7 +216,19 @@ ChildWishes wishes_about_children(Process& process) {
 bool take(Thread& thread, SignalSet set, SignalInfo& info) {
   Process& process = thread.process();
   LockGuard guard{process.lock()};
-  return process.take_signal(thread, set, info);
+  if (!process.take_signal(thread, set, info)) return false;
+  if (Tracee* tracee = thread.tracee.load(Order::relaxed); tracee != nullptr) [[unlikely]]
+    tracee->passed &= ~signal_bit(info.number);
+  return true;
+}
+
+void pass_on(Thread& thread, const SignalInfo& info) {
+  Process& process = thread.process();
+  LockGuard guard{process.lock()};
+  ThreadSignals& own = thread.signals;
+  thread.tracee.load(Order::relaxed)->passed |= signal_bit(info.number);
+  if (add_pending(own.pending, own.waiting, info, process.limits.pending_signals)) return;
+  (void)add_pending(own.pending, own.waiting, {.number = info.number}, process.limits.pending_signals);  // needs no room
 }
 
 bool take_or_await(Thread& thread, SignalSet set, SignalInfo& info) {

@@ -128,6 +128,8 @@ bool take_or_await(Thread& thread, SignalSet set, SignalInfo& info);
 void stop_awaiting(Thread& thread);
 // Takes one pending signal of `set`; false when none is pending.
 bool take(Thread& thread, SignalSet set, SignalInfo& info);
+// A signal that its tracer lets this thread take is pending for it, and is not to be stopped for again.
+void pass_on(Thread& thread, const SignalInfo& info);
 // Another thread is to look at what is pending for the process: this one ends.
 void hand_over(Thread& thread);
 

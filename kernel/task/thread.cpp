@@ -10,12 +10,17 @@
 #include "task/executive.h"
 #include "task/process.h"
 #include "task/reservations.h"
+#include "task/thread_trace.h"
+#include "task/tracee.h"
 #include "trace/panic.h"
 
 namespace corral {
 
 char letter_of(const Thread& thread) {
-  switch (thread.state()) {
+  const ThreadState state = thread.state();
+  // Its tracer was told already, though it may be on its way to sleep still.
+  if (state != ThreadState::terminated && tracees::is_stopped(thread)) return 't';
+  switch (state) {
     case ThreadState::created:
     case ThreadState::runnable:
     case ThreadState::running: return 'R';
@@ -33,6 +38,7 @@ Thread::Thread(Process& process, ThreadId id, Credentials& credentials)
 }
 
 Thread::~Thread() {
+  delete tracee.load(Order::relaxed);
   process_->drop();
 }
 
@@ -123,6 +129,10 @@ void Thread::change_affinity(const CoreSet& cores) {
   request(Request::placement);
 }
 
+CoreSet Thread::shown_affinity() const {
+  return scheduling().shown_mask(affinity(), effective_priority() != 0);
+}
+
 void Thread::change_nice(i32 nice) {
   wanted_nice_.store(nice, Order::relaxed);
   request(Request::placement);
@@ -146,7 +156,7 @@ void Thread::inherit_priority(u32 priority) {
 
 void Thread::inherit_wishes(const Thread& parent) {
   wanted_cores_.assign(parent.affinity(), Order::relaxed);
-  entity.allowed = parent.entity.allowed;
+  entity.asked = entity.allowed = parent.affinity();  // its group is looked at when it is placed
   Policy wanted = parent.policy_and_priority();
   i32 nice = parent.nice();
   // A reservation is not inherited: who asked for none may have got one only a moment ago.
@@ -167,7 +177,12 @@ void Thread::inherit_wishes(const Thread& parent) {
 }
 
 void Thread::take_wishes(Scheduler& scheduler) {
-  if (const CoreSet cores = affinity(); !cores.empty()) entity.allowed = cores;
+  if (const CoreSet cores = affinity(); !cores.empty()) entity.asked = cores;
+  take_class_wishes(scheduler);
+  scheduling().renew_mask(entity);
+}
+
+void Thread::take_class_wishes(Scheduler& scheduler) {
   const auto policy = static_cast<sched::SchedulingPolicy>(this->policy() & ~reset_on_fork);
   const u32 priority = effective_priority();
   sched::RunQueue::Wishes wishes{nice(), policy, priority};
@@ -181,6 +196,7 @@ void Thread::take_wishes(Scheduler& scheduler) {
 }
 
 void Thread::wake(WakeReason reason) {
+  trace::wake(trace::Event::waking, *this);
   pending_reason_.store(reason, Order::relaxed);  // made visible by the release of requests_
   request(Request::wake);
 }
@@ -202,7 +218,7 @@ Errno Thread::sleep_until(Instant when) {
 }
 
 Errno Thread::wait_for_resume() {
-  bare_wait_ = true;
+  bare_wait_ = resumable_ = true;
   return Errno::blocked;
 }
 
@@ -242,7 +258,7 @@ void Thread::end_wait_early(WakeReason reason) {
 
 void Thread::finish_wait() {
   this_core().timers().cancel(timeout_);
-  bare_wait_ = false;
+  bare_wait_ = resumable_ = false;
   wait_place_ = nullptr;
   wake_reason_ = pending_reason_.load(Order::relaxed);
 }

@@ -30,10 +30,11 @@
 namespace corral {
 
 class Process;
+struct Tracee;
 
 enum class ThreadState : u8 { created, runnable, running, sleeping, terminated };
 class Thread;
-[[nodiscard]] char letter_of(const Thread& thread);  // as in /proc/[pid]/stat: R S T Z
+[[nodiscard]] char letter_of(const Thread& thread);  // as in /proc/[pid]/stat: R S T t Z
 
 // What other cores ask of a thread; bits of requests_.
 enum class Request : u32 {
@@ -73,12 +74,13 @@ class Thread final : public RefCounted<Thread>, public Waiter {
    protected:
     ~WaitPlace() = default;
   };
-  // Waits until home is asked to resume; no signal ends it but the process's end does (it asks too).
+  // Waits until home is asked to resume; other requests may end it early, too, the process's end among them.
   [[nodiscard]] Errno wait_for_resume();
   // Waits for a time only; other reasons may end it early too.
   [[nodiscard]] Errno pause_until(Instant when);
   // Undoes wait_at() in the same step: the wait did not begin.
   void abandon_wait();
+  [[nodiscard]] bool waits_for_resume() const { return resumable_; }  // home
   void begin_waits() { wake_reason_ = WakeReason::none; }
   [[nodiscard]] Errno wait_at(WaitPlace& place, Instant deadline);
 
@@ -157,6 +159,8 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   // Affinity and nice value as wished, from any core; the home core makes them effective (entity).
   void change_affinity(const CoreSet& cores);
   [[nodiscard]] CoreSet affinity() const { return wanted_cores_.snapshot(Order::relaxed); }
+  // The same as the kernel tells it: with a grouping of cores by masks, cut down to the thread's group.
+  [[nodiscard]] CoreSet shown_affinity() const;
   void change_nice(i32 nice);
   void inherit_wishes(const Thread& parent);  // before it runs
   [[nodiscard]] i32 nice() const { return wanted_nice_.load(Order::relaxed); }
@@ -186,6 +190,8 @@ class Thread final : public RefCounted<Thread>, public Waiter {
     return inherited < sched::real_time_highest ? inherited : sched::real_time_highest;
   }
 
+  Atomic<Tracee*> tracee{nullptr};  // any: of one that is or was traced; see task/tracee.h
+
   char name[16] = {};  // thread writes, any reads (torn reads are harmless): comm
 
  private:
@@ -198,6 +204,7 @@ class Thread final : public RefCounted<Thread>, public Waiter {
     i64 counted, since;
   };
   [[nodiscard]] RunTime run_time() const;
+  void take_class_wishes(Scheduler& scheduler);
   [[nodiscard]] i64 user_share(i64 counted) const;
 
   ThreadId id_;
@@ -210,6 +217,7 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   TimerEvent timeout_;
   WaitPlace* wait_place_ = nullptr;
   bool bare_wait_ = false;  // waits for time or signals only
+  bool resumable_ = false;  // the same, for being resumed
   Letter arrival_;
   ListLink look_link_;  // in home's list of threads to be looked at
 

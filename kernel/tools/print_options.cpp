@@ -1,6 +1,7 @@
 // Host program of the build: writes docs/boot-options.md from the kernel's table of options.
 #include <algorithm>
 #include <cstdio>
+#include <string>
 
 #include "boot/options.h"
 #include "sched/policy_choice.h"
@@ -17,6 +18,16 @@ std::string_view space_and_unit(const Tunable& tunable, char (&room)[32]) {
   return {room, static_cast<size_t>(length)};
 }
 
+std::string range_of(const Tunable& tunable) {
+  if (!tunable.choices.empty()) {
+    std::string names;
+    for (const char* name : tunable.choices) names += (names.empty() ? "" : ", ") + std::string{name};
+    return names;
+  }
+  const std::string range = std::to_string(tunable.low) + " … " + std::to_string(tunable.high);
+  return tunable.unit == corral::sched::Unit::ratio ? "each " + range : range;
+}
+
 template <class Descriptor>
 void print_policies(std::FILE* file, const char* title, const char* option, std::span<const Descriptor* const> policies) {
   std::fprintf(file, "\n## %s\n\n| `%s=` | what it is |\n|---|---|\n", title, option);
@@ -26,9 +37,11 @@ void print_policies(std::FILE* file, const char* title, const char* option, std:
   for (const Descriptor* policy : policies) {
     for (const Tunable& tunable : policy->tunables) {
       char room[32];
+      char value[64];
       const std::string_view unit = space_and_unit(tunable, room);
-      std::fprintf(file, "| %s `%s` | %ld%.*s | %ld … %ld | %s |\n", policy->name, tunable.name, tunable.standard,
-                   static_cast<int>(unit.size()), unit.data(), tunable.low, tunable.high, tunable.description);
+      const std::string_view standard = write_value(tunable, tunable.standard, value);
+      std::fprintf(file, "| %s `%s` | %.*s%.*s | %s | %s |\n", policy->name, tunable.name, static_cast<int>(standard.size()),
+                   standard.data(), static_cast<int>(unit.size()), unit.data(), range_of(tunable).c_str(), tunable.description);
     }
   }
 }
@@ -61,11 +74,15 @@ int main(int count, char** arguments) {
   std::fputs(
       "\nA scheduling policy is named with values for some of its tunables, or without: `rr`, `rr:quantum=50`,\n"
       "`cfs:latency=300,turn=50`. `/proc/sched` shows the values in use; the same text written there after the word "
-      "`algorithm`\n"
-      "or `placement` changes the policy of the running system. What is not named has its default. These tables come from the\n"
+      "`algorithm`,\n"
+      "`placement`, `migration` or `groups` changes the policy of the running system. What is not named has its default. "
+      "These\n"
+      "tables come from the\n"
       "policies' own files.\n",
       file);
   print_policies(file, "Scheduling algorithms", "sched.algorithm", corral::sched::algorithms());
   print_policies(file, "Placement policies", "sched.placement", corral::sched::placements());
+  print_policies(file, "Migration policies", "sched.migration", corral::sched::migrations());
+  print_policies(file, "Core groups", "sched.groups", corral::sched::groupings());
   return std::fclose(file) == 0 ? 0 : 1;
 }

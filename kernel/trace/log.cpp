@@ -38,8 +38,7 @@ void put_in_ring_in_panic(std::string_view text) NO_THREAD_SAFETY_ANALYSIS {
 
 // "[   12.345678] core 3: text\n"
 std::string_view make_line(std::span<char> to, std::string_view text) {
-  TimeSource now = time_source.load(Order::acquire);
-  i64 microseconds = now == nullptr ? 0 : now().ns / 1000;
+  const i64 microseconds = now().ns / 1000;
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.remove_suffix(1);
   std::string_view line = format_to(to.first(to.size() - 1), "[{5}.{06}] core {}: {}", microseconds / 1'000'000,
                                     microseconds % 1'000'000, arch::core_index(), text);
@@ -48,6 +47,11 @@ std::string_view make_line(std::span<char> to, std::string_view text) {
 }
 
 }  // namespace
+
+Instant now() {
+  const TimeSource source = time_source.load(Order::acquire);
+  return source == nullptr ? Instant{0} : source();
+}
 
 void add_sink(Sink sink) {
   for (Atomic<Sink>& place : sinks) {

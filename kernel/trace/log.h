@@ -18,6 +18,7 @@ void remove_sink(Sink sink);    // boot context
 // Who tells the time: the clock is above this room. Lines before that say 0. Boot context; any core may call it then.
 using TimeSource = Instant (*)();
 void set_time_source(TimeSource now);
+[[nodiscard]] Instant now();  // the time that a line written now would say
 void set_level(Level console);  // what reaches the sinks; the ring takes everything
 bool set_level(std::string_view name);
 void write(Level level, std::string_view text);

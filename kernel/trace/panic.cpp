@@ -2,6 +2,7 @@
 // that panics speaks; a second one halts, and a panic inside a panic ends at once with what can still be said.
 #include "trace/panic.h"
 
+#include "arch/guarded_call.h"
 #include "arch/processor.h"
 #include "lib/atomic.h"
 #include "lib/format.h"
@@ -21,6 +22,11 @@ constinit Atomic<PanicAction> action{PanicAction::halt};
 void say_verdict(const char* message) {
   char line[256];
   if (hooks.verdict != nullptr) hooks.verdict(format_to(line, "corral: panic {}\n", message));
+}
+
+// What panics in a call that is guarded ends that call, as any other fault in it does.
+void end_guarded_call() {
+  if (arch::in_guarded_call()) __builtin_trap();
 }
 
 void begin(const char* message) {
@@ -59,6 +65,7 @@ void say_headline(const char* message, const std::source_location& where) {
 }  // namespace
 
 void panic(const char* message, std::source_location where) {
+  end_guarded_call();
   begin(message);
   say_headline(message, where);
   log_backtrace(log::Level::error);

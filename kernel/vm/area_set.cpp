@@ -104,7 +104,7 @@ Result<void> AreaSet::isolate(VirtualAddress start, VirtualAddress end) {
   if (at_end != nullptr && at_end->start == end) at_end = nullptr;
   const u32 cuts = (at_start != nullptr ? 1u : 0u) + (at_end != nullptr ? 1u : 0u);
   if (cuts == 0) return {};
-  if (count_ + cuts > max_areas) return Errno::enomem;
+  if (count_ + cuts > most_areas.value()) return Errno::enomem;
   Area* upper_start = at_start != nullptr ? new (std::nothrow) Area : nullptr;
   if (at_start != nullptr && upper_start == nullptr) return Errno::enomem;
   Area* upper_end = at_end != nullptr ? new (std::nothrow) Area : nullptr;

@@ -5,13 +5,14 @@
 #pragma once
 
 #include "lib/result.h"
+#include "lib/setting.h"
 #include "vm/area.h"
 
 namespace corral::vm {
 
 class AreaSet {
  public:
-  static constexpr u32 max_areas = 65530;  // as Linux's default vm.max_map_count
+  static inline constinit Setting most_areas{65530, 0, 0x7fff'ffff};  // as Linux's vm.max_map_count
 
   // Room is looked for in [floor, ceiling); both page aligned.
   constexpr AreaSet(VirtualAddress floor, VirtualAddress ceiling)

@@ -6,6 +6,7 @@
 #include "memory/page_allocator.h"
 #include "trace/panic.h"
 #include "vm/address_space.h"
+#include "vm/overcommit.h"
 #include "vm/shared_memory.h"
 
 namespace corral::vm {
@@ -16,7 +17,7 @@ constexpr u64 note_fixed = 1, note_no_replace = 2, note_populate = 4, note_reser
 
 // A wish for far more private writable memory than there is is refused at once, as Linux's heuristic overcommit does.
 bool obviously_too_much(u64 bytes) {
-  return bytes / page_size > memory::total_pages() * 2;
+  return overcommit.value() == 0 && bytes / page_size > memory::total_pages() * 2;
 }
 
 }  // namespace
@@ -38,7 +39,7 @@ Result<void> AddressSpace::check_growth(u64 bytes, u64 replaced, bool reserve) {
   const u64 data_limit = data_limit_.load(Order::relaxed);
   if (reserve && data_limit != ~u64{0} && data_bytes() + bytes > data_limit) return Errno::enomem;
   if (reserve && obviously_too_much(bytes)) return Errno::enomem;
-  if (areas_.count() >= AreaSet::max_areas) return Errno::enomem;
+  if (areas_.count() >= AreaSet::most_areas.value()) return Errno::enomem;
   return {};
 }
 

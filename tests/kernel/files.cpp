@@ -250,7 +250,7 @@ namespace {
 
 // Random writes, reads and changes of size; null, or what did not hold.
 const char* exercise_pipe() {
-  Result<Pipe*> made = memory::make<Pipe>();
+  Result<Pipe*> made = memory::make<Pipe>(true);
   KERNEL_EXPECT(made.ok());
   Ref<Pipe> pipe = Ref<Pipe>::adopt(made.value());
   pipe->add_end(true, true);
@@ -278,7 +278,7 @@ const char* exercise_pipe() {
     }
     KERNEL_EXPECT(pipe->available() == written - read);
     if (round % 10 == 0) {
-      const Result<u64> resized = pipe->set_capacity(page_size << (random >> 50 & 7));
+      const Result<u64> resized = pipe->set_capacity(page_size << (random >> 50 & 7), false);
       KERNEL_EXPECT(resized.ok() || resized.error() == Errno::ebusy);
     }
   }
@@ -318,7 +318,7 @@ KERNEL_TEST(fs_pipe_keeps_order_and_pages) {
 }
 
 KERNEL_TEST(fs_descriptors) {
-  Result<PipePair> pair = make_pipe(0);
+  Result<PipePair> pair = make_pipe(0, true);
   KERNEL_EXPECT(pair.ok());
   const Ref<OpenFile> file = pair.value().reader;
   const u32 references = file->references();

@@ -31,11 +31,11 @@ class Storage {
 
 // Situation n: so many of the cores have threads, the others are idle; all of them in the last one.
 void arrange(sched::Placer& placer, u32 situation) {
+  placer.expect_cores(cores);
   for (u32 i = 0; i < cores; ++i) {
     const u32 threads = i <= situation || situation + 1 == situations ? 1 + (i * 5 + situation) % 3 : 0;
     sched::CoreStatistics& numbers = placer.statistics(CoreId{i});
-    numbers.publish(threads, 0);
-    numbers.load_weight.store(u64{threads} * sched::weight_of_nice_0, Order::relaxed);
+    numbers.publish(threads, u64{threads} * sched::weight_of_nice_0, 0);
     threads == 0 ? numbers.begin_idle(now - milliseconds(i)) : numbers.end_idle(now - milliseconds(i));
   }
 }

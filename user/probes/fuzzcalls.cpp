@@ -103,7 +103,7 @@ bool allow(long call, long* arguments, pid_t self) {
     case SYS_clock_settime:
     case SYS_settimeofday:
     case SYS_process_vm_writev:
-    case SYS_ptrace:
+    case SYS_ptrace:  // whoever stops for its tracer is idle until its life is over
     case 424:  // pidfd_send_signal
     case SYS_tgkill:
     case SYS_rt_tgsigqueueinfo: return false;

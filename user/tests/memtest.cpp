@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -180,6 +181,28 @@ void test_advice() {
   CHECK_EQ(munmap(area, 4 * page), 0);
 }
 
+// MAP_POPULATE: all pages are there at once, which costs no fault later.
+void test_populate() {
+  constexpr size_t pages = 64;
+  const int kinds[] = {0, MAP_POPULATE};
+  for (const int more : kinds) {
+    auto* area =
+        static_cast<char*>(mmap(nullptr, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | more, -1, 0));
+    CHECK(area != MAP_FAILED);
+    unsigned char resident[pages] = {};
+    CHECK_EQ(mincore(area, pages * page, resident), 0);
+    size_t there = 0;
+    for (const unsigned char one : resident) there += one & 1;
+    CHECK_EQ(there, more != 0 ? pages : 0);
+    rusage before{}, after{};
+    CHECK_EQ(getrusage(RUSAGE_SELF, &before), 0);
+    for (size_t i = 0; i < pages; ++i) area[i * page] = 1;
+    CHECK_EQ(getrusage(RUSAGE_SELF, &after), 0);
+    CHECK((after.ru_minflt - before.ru_minflt >= 16) == (more == 0));
+    CHECK_EQ(munmap(area, pages * page), 0);
+  }
+}
+
 void test_file() {
   const int file = open("/proc/self/exe", O_RDONLY);
   CHECK(file >= 0);
@@ -249,6 +272,7 @@ int main(int argc, char** argv) {
   test_execution();
   test_brk();
   test_advice();
+  test_populate();
   test_file();
   test_sparse();
   test_stack();

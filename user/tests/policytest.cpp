@@ -123,6 +123,13 @@ void test_attributes() {
   wish.policy = 0;
   wish.flags = uint64_t{1} << 40;
   CHECK_ERRNO(set_attributes(&wish), EINVAL);
+  wish.flags = 32 | 64;  // clamps of utilisation: Linux may have been built without
+  wish.high = 1024;
+  if (set_attributes(&wish) != 0) CHECK_EQ(errno, EOPNOTSUPP);
+  wish.size = 48;  // they are not in the first version
+  CHECK_ERRNO(set_attributes(&wish), EINVAL);
+  wish.size = sizeof wish;
+  wish.flags = 0;
   CHECK_ERRNO(set_attributes(&wish, 1), EINVAL);
   CHECK_ERRNO(set_attributes(nullptr), EINVAL);
   struct {

@@ -60,6 +60,7 @@ struct Entry {
 [[nodiscard]] std::span<const Entry> priority_calls();   // getpriority, ioprio_get …
 [[nodiscard]] std::span<const Entry> prctl_calls();
 [[nodiscard]] std::span<const Entry> foreign_memory_calls();  // process_vm_readv …
+[[nodiscard]] std::span<const Entry> trace_calls();      // ptrace
 [[nodiscard]] std::span<const Entry> capability_calls();
 [[nodiscard]] std::span<const Entry> futex_calls();
 [[nodiscard]] std::span<const Entry> barrier_calls();    // membarrier

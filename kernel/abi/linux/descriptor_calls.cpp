@@ -69,10 +69,11 @@ Result<i64> sys_dup3(Call& call) {
 
 // ---- fcntl -------------------------------------------------------------------------------------------------------------
 
-Result<i64> pipe_size(OpenFile& file, bool set, u64 size) {
+Result<i64> pipe_size(const Call& call, OpenFile& file, bool set, u64 size) {
   fs::Pipe* pipe = fs::pipe_of(file);
   if (pipe == nullptr) return Errno::ebadf;
-  return set ? count_of(pipe->set_capacity(size)) : static_cast<i64>(pipe->capacity());
+  return set ? count_of(pipe->set_capacity(size, call.thread.may(Capability::sys_resource)))
+             : static_cast<i64>(pipe->capacity());
 }
 
 // In the order in which Linux checks.
@@ -135,8 +136,8 @@ Result<i64> sys_fcntl(Call& call) {
     case get_signal: return 0;
     case set_owner:
     case set_signal: return call.argument[2] == 0 ? Result<i64>{i64{0}} : Errno::einval;  // no signals about files
-    case set_pipe_size: return pipe_size(*file, true, call.argument[2]);
-    case get_pipe_size: return pipe_size(*file, false, 0);
+    case set_pipe_size: return pipe_size(call, *file, true, call.argument[2]);
+    case get_pipe_size: return pipe_size(call, *file, false, 0);
     case add_seals: return success(seal(*file, call.argument[2]));
     case get_seals: return i64{TRY(file->inode().seals())};
     default: return Errno::einval;
@@ -224,7 +225,7 @@ Result<i64> sys_sync(Call& call) {
 Result<i64> make_pipe(Call& call, u32 flags) {
   if ((flags & ~(fs::o_cloexec | fs::o_nonblock | fs::o_direct)) != 0) return Errno::einval;
   TRY(vm::prepare(call.space, call.thread.caller, call.address(0), 8, vm::Access::write));
-  fs::PipePair pair = TRY(fs::make_pipe(flags & fs::o_nonblock));
+  fs::PipePair pair = TRY(fs::make_pipe(flags & fs::o_nonblock, call.thread.may(Capability::sys_resource)));
   FileTable& files = resources_of(call).files();
   const bool marked = (flags & fs::o_cloexec) != 0;
   const int reader = TRY(files.install(pair.reader, marked, limit_of(call)));

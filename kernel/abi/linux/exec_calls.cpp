@@ -11,6 +11,7 @@
 #include "task/executive.h"
 #include "task/exit.h"
 #include "task/program.h"
+#include "task/tracee.h"
 
 namespace corral::abi {
 
@@ -148,6 +149,7 @@ void commit(Thread& thread, LoadedProgram& program, NextCredentials& next, std::
   executive.reload_floating_point(thread);
   executive.reload_space();
   process.give_back_space();
+  tracees::executed(thread);
 }
 
 // The file that the program names as its interpreter. eio: the name lies beyond the end; enoexec: it does not end.

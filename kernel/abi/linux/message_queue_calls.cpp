@@ -38,13 +38,15 @@ Result<OpenQueue> queue_at(Call& call) {
 
 Result<Ref<MessageQueue>> make_queue(Call& call, const QueueAttributes* wanted) {
   const u32 permissions = static_cast<u32>(call.argument[2]) & 0777 & ~resources_of(call).umask.load(Order::relaxed);
-  u64 most = Limits::default_messages;
-  u64 bytes = Limits::default_bytes;
+  u64 most = fs::smaller(Limits::default_messages.value(), Limits::user_messages.value());
+  u64 bytes = fs::smaller(Limits::default_bytes.value(), Limits::user_bytes.value());
   if (wanted != nullptr) {
     if (wanted->most <= 0 || wanted->bytes <= 0) return Errno::einval;
     most = static_cast<u64>(wanted->most);
     bytes = static_cast<u64>(wanted->bytes);
-    if (most > Limits::messages || bytes > Limits::message_bytes) return Errno::einval;
+    const bool privileged = call.thread.may(Capability::sys_resource);
+    if (most > (privileged ? Limits::messages : Limits::user_messages.value())) return Errno::einval;
+    if (bytes > (privileged ? Limits::message_bytes : Limits::user_bytes.value())) return Errno::einval;
   }
   auto& files = ipc::message_queues::files();
   Ref<MessageQueue> made = TRY(MessageQueue::create(files, permissions, most, bytes, call.process.limits.message_queues));

@@ -66,6 +66,7 @@ Result<void> check(const Call& call, const CloneRequest& r) {
 void copy_context(Thread& child, Thread& parent, const CloneRequest& r) {
   child.frame = parent.frame;
   child.frame.set_result(0);
+  if (parent.tracee.load(Order::relaxed) != nullptr) child.frame.set_stepping(false);
   if (r.stack != 0) child.frame.set_stack_pointer({r.stack});
   child.tls = (r.flags & clone_settls) != 0 ? r.tls : parent.tls;
   child.second_base = parent.second_base;

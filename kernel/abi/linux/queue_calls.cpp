@@ -43,7 +43,7 @@ Result<i64> send(Call& call, QueueMessage& message) {
 Result<i64> sys_msgsnd(Call& call) {
   const u64 size = call.argument[2];
   const i64 type = TRY(call.read<i64>(call.address(1)));
-  if (size > QueueLimits::message || call.number(0) < 0 || type < 1) return Errno::einval;
+  if (size > QueueLimits::message.value() || call.number(0) < 0 || type < 1) return Errno::einval;
   void* storage = memory::allocate(sizeof(QueueMessage) + size);
   if (storage == nullptr) return Errno::enomem;
   auto* message = ::new (storage) QueueMessage{};
@@ -86,9 +86,10 @@ Result<i64> tell_limits(Call& call, bool in_use) {
     i32 pool, map, message, bytes, queues, segment_size, headers;
     u16 segments;
   };
-  constexpr i32 bytes = QueueLimits::bytes;
-  Limits limits{
-      QueueLimits::queues * (bytes / 1024), bytes, QueueLimits::message, bytes, QueueLimits::queues, 16, bytes, 0xffff};
+  const auto bytes = static_cast<i32>(QueueLimits::bytes.value());
+  const auto queues = static_cast<i32>(QueueLimits::queues.value());
+  const auto message = static_cast<i32>(QueueLimits::message.value());
+  Limits limits{queues * (bytes / 1024), bytes, message, bytes, queues, 16, bytes, 0xffff};
   i32 place = 0;
   {
     LockGuard guard{ipc::queues::table().lock()};
@@ -132,7 +133,7 @@ Result<i64> tell_status(Call& call, bool by_place, bool anybody) {
 Result<i64> change_queue(Call& call) {
   const QueueStatus wanted = TRY(call.read<QueueStatus>(call.address(2)));
   Ref<Queue> queue = TRY(queue_numbered(call, 0));
-  if (wanted.most_bytes > QueueLimits::bytes && !call.thread.may(Capability::sys_resource)) return Errno::eperm;
+  if (wanted.most_bytes > QueueLimits::bytes.value() && !call.thread.may(Capability::sys_resource)) return Errno::eperm;
   {
     LockGuard guard{ipc::queues::table().lock()};
     change_owner(queue->ownership, wanted.permissions);

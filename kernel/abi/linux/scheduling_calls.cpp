@@ -37,6 +37,10 @@ bool has_deadline(const Thread& thread) {
   return thread.policy_and_priority().priority == sched::deadline_priority;
 }
 
+bool has_all(const CoreSet& set, const CoreSet& wanted) {
+  return (set & wanted) == wanted;
+}
+
 Result<i64> sys_sched_setaffinity(Call& call) {
   u64 words[CoreSet::words] = {};
   const u64 size = call.argument[1] < sizeof words ? call.argument[1] : sizeof words;
@@ -48,8 +52,9 @@ Result<i64> sys_sched_setaffinity(Call& call) {
   const Ref<Thread> thread = TRY(thread_of(call, call.number(0)));
   if (!authority::owns(call.thread, *thread, Capability::sys_nice)) return Errno::eperm;
   if (wanted.empty()) return Errno::einval;
-  // A reservation holds for all cores together.
-  if (has_deadline(*thread) && wanted != cores::online()) return Errno::ebusy;
+  const CoreSet group = scheduling().group_of(thread->effective_priority() != 0);
+  if ((wanted & group).empty()) return Errno::einval;  // as with a cpuset that has none of them
+  if (has_deadline(*thread) && !has_all(wanted, group)) return Errno::ebusy;  // a reservation holds for all together
   thread->change_affinity(wanted);
   return 0;
 }
@@ -59,7 +64,7 @@ Result<i64> sys_sched_getaffinity(Call& call) {
   if (call.argument[1] < needed || call.argument[1] % 8 != 0) return Errno::einval;
   if (call.number(0) < 0) return Errno::esrch;
   const Ref<Thread> thread = TRY(thread_of(call, call.number(0)));
-  const CoreSet set = thread->affinity() & cores::online();
+  const CoreSet set = thread->shown_affinity() & cores::online();
   u64 words[CoreSet::words];
   for (u32 i = 0; i < CoreSet::words; ++i) words[i] = set.word(i);
   const u64 size = call.argument[1] < sizeof words ? call.argument[1] : sizeof words;
@@ -156,7 +161,13 @@ struct SchedulingAttributes {
 };
 static_assert(sizeof(SchedulingAttributes) == 56);
 constexpr u32 first_attributes_size = 48;
-enum AttributeFlag : u64 { flag_reset_on_fork = 1, flag_keep_policy = 8, flag_keep_parameters = 16 };
+enum AttributeFlag : u64 { flag_reset_on_fork = 1, flag_keep_policy = 8, flag_keep_parameters = 16, flag_clamps = 32 | 64 };
+
+// Clamps of utilisation are refused as by a Linux without CONFIG_UCLAMP_TASK, when all else was right.
+Result<void> check_clamps(const SchedulingAttributes& attributes) {
+  if ((attributes.flags & flag_clamps) != 0) return Errno::eopnotsupp;
+  return {};
+}
 
 Result<i64> sys_sched_getattr(Call& call) {
   const auto size = static_cast<u32>(call.argument[2]);
@@ -197,6 +208,7 @@ Result<SchedulingAttributes> read_attributes(Call& call, VirtualAddress from) {
   SchedulingAttributes attributes{};
   const u32 known = size < sizeof attributes ? size : sizeof attributes;
   TRY(vm::copy_in(call.space, call.thread.caller, &attributes, from, known));
+  if ((attributes.flags & flag_clamps) != 0 && size < sizeof attributes) return Errno::einval;
   return attributes;
 }
 
@@ -214,7 +226,10 @@ Result<sched::Reservation> reservation_of(const SchedulingAttributes& from) {
 // sched_setattr with SCHED_DEADLINE, checked so far.
 Result<i64> give_deadline(Call& call, Thread& thread, const SchedulingAttributes& attributes) {
   const sched::Reservation reservation = TRY(reservation_of(attributes));
-  if (!call.thread.may(Capability::sys_nice) || (thread.affinity() & cores::online()) != cores::online()) return Errno::eperm;
+  if (!call.thread.may(Capability::sys_nice) || !has_all(thread.affinity(), scheduling().group_of(true))) {
+    return Errno::eperm;
+  }
+  TRY(check_clamps(attributes));
   const u32 reset = (attributes.flags & flag_reset_on_fork) != 0 ? Thread::reset_on_fork : 0;
   TRY(thread.change_policy({deadline | reset, sched::deadline_priority}, reservation));
   return tell(call, thread);
@@ -222,7 +237,7 @@ Result<i64> give_deadline(Call& call, Thread& thread, const SchedulingAttributes
 
 Result<i64> sys_sched_setattr(Call& call) {
   if (has_told(call)) return tell(call, call.thread);
-  constexpr u64 known_flags = flag_reset_on_fork | flag_keep_policy | flag_keep_parameters;
+  constexpr u64 known_flags = flag_reset_on_fork | flag_keep_policy | flag_keep_parameters | flag_clamps;
   if (call.argument[1] == 0 || call.number(0) < 0 || static_cast<u32>(call.argument[2]) != 0) return Errno::einval;
   const SchedulingAttributes attributes = TRY(read_attributes(call, call.address(1)));
   if (static_cast<i32>(attributes.policy) < 0) return Errno::einval;
@@ -233,13 +248,17 @@ Result<i64> sys_sched_setattr(Call& call) {
   const bool keep_parameters = (attributes.flags & flag_keep_parameters) != 0;
   const u32 policy = keep_policy ? has.policy & ~Thread::reset_on_fork : attributes.policy;
   if (policy == deadline && !keep_parameters) return give_deadline(call, *thread, attributes);
-  if (keep_parameters && has.priority == sched::deadline_priority) return 0;
+  if (keep_parameters && has.priority == sched::deadline_priority) {
+    TRY(check_clamps(attributes));
+    return 0;
+  }
   const u32 priority = keep_parameters ? has.priority : attributes.priority;
   TRY(check_policy(policy, priority));
   // Keeping the parameters keeps the policy, too: Linux checks what is asked for, and leaves it.
   const u32 kept = keep_parameters ? has.policy & ~Thread::reset_on_fork : policy;
   const u32 fresh = kept | ((attributes.flags & flag_reset_on_fork) != 0 ? Thread::reset_on_fork : 0);
   TRY(check_rights(call, *thread, fresh, priority, keep_parameters ? thread->nice() : clamped_nice(attributes.nice)));
+  TRY(check_clamps(attributes));
   TRY(thread->change_policy({fresh, priority}));
   if (!keep_parameters && (policy == other || policy == batch)) thread->change_nice(clamped_nice(attributes.nice));
   return tell(call, *thread);

@@ -17,7 +17,7 @@ Result<i64> sys_shmget(Call& call) {
     return there.size() < size ? Result<void>{Errno::einval} : Result<void>{};
   };
   const auto make = [&]() -> Result<Ref<Segment>> {
-    if (size == 0 || size > SegmentLimits::largest) return Errno::einval;
+    if (size == 0 || size > SegmentLimits::largest.value()) return Errno::einval;
     if ((flags & huge_pages) != 0) return Errno::enomem;  // there are none
     return Segment::create(size, (flags & no_reserve) == 0, call.process.id().value);
   };
@@ -144,7 +144,8 @@ Result<i64> tell_limits(Call& call) {
   struct Limits {  // struct shminfo64
     u64 largest, smallest, segments, for_process, pages, unused[4];
   };
-  const Limits limits{SegmentLimits::largest, 1, SegmentLimits::segments, SegmentLimits::segments, SegmentLimits::largest, {}};
+  const u64 segments = SegmentLimits::segments.value();
+  const Limits limits{SegmentLimits::largest.value(), 1, segments, segments, SegmentLimits::no_limit, {}};
   TRY(call.write(call.address(2), limits));
   LockGuard guard{ipc::segments::table().lock()};
   return i64{ipc::segments::table().highest()};

@@ -23,13 +23,13 @@ Result<Ref<SemaphoreSet>> set_numbered(Call& call, u32 wanted) {
 
 Result<i64> sys_semget(Call& call) {
   const i32 count = call.number(1);
-  if (count < 0 || static_cast<u32>(count) > SemaphoreLimits::per_set) return Errno::einval;
+  if (count < 0 || static_cast<u32>(count) > SemaphoreLimits::per_set.value()) return Errno::einval;
   const auto fits = [&](SemaphoreSet& set) -> Result<void> {
     return static_cast<u32>(count) > set.count() ? Result<void>{Errno::einval} : Result<void>{};
   };
   const auto make = [&]() -> Result<Ref<SemaphoreSet>> {
     if (count == 0) return Errno::einval;
-    if (ipc::semaphores::in_all() + static_cast<u32>(count) > SemaphoreLimits::in_all) return Errno::enospc;
+    if (ipc::semaphores::in_all() + static_cast<u32>(count) > SemaphoreLimits::in_all.value()) return Errno::enospc;
     return SemaphoreSet::create(static_cast<u32>(count));
   };
   return i64{TRY(ipc::get(ipc::semaphores::table(), call.thread.credentials(), call.number(0),
@@ -74,7 +74,7 @@ Result<i64> operate(Call& call, VirtualAddress timeout_at) {
     Instant deadline = never;
     TimeSpec spec{};
     if (timeout_at.value != 0) spec = TRY(call.read<TimeSpec>(timeout_at));
-    if (count > SemaphoreLimits::operations) return Errno::e2big;
+    if (count > SemaphoreLimits::operations.value()) return Errno::e2big;
     if (count < 1) return Errno::einval;
     if (call.number(0) < 0) return Errno::einval;
     if (timeout_at.value != 0) deadline = deadline_after(clock::now(), TRY(duration_of(spec)));
@@ -114,18 +114,12 @@ Result<i64> tell_limits(Call& call, bool in_use) {
   struct Limits {  // struct seminfo
     i32 map, sets, semaphores, undo, per_set, operations, undo_entries, undo_size, value, at_exit;
   };
-  constexpr i32 all = SemaphoreLimits::in_all;
   constexpr i32 highest = SemaphoreLimits::highest_value;
-  Limits limits{all,
-                SemaphoreLimits::sets,
-                all,
-                all,
-                SemaphoreLimits::per_set,
-                SemaphoreLimits::operations,
-                SemaphoreLimits::operations,
-                20,
-                highest,
-                highest};
+  const auto all = static_cast<i32>(SemaphoreLimits::in_all.value());
+  const auto sets = static_cast<i32>(SemaphoreLimits::sets.value());
+  const auto per_set = static_cast<i32>(SemaphoreLimits::per_set.value());
+  const auto operations = static_cast<i32>(SemaphoreLimits::operations.value());
+  Limits limits{all, sets, all, all, per_set, operations, operations, 20, highest, highest};
   i32 place = 0;
   {
     LockGuard guard{ipc::semaphores::table().lock()};

@@ -10,6 +10,7 @@
 #include "lib/atomic.h"
 #include "task/executive.h"
 #include "trace/log.h"
+#include "trace/trace.h"
 
 namespace corral::abi {
 
@@ -68,6 +69,27 @@ Errno run_system_call(Thread& thread) {
   }
 }
 
+// The same, when calls are traced. One that waits is run again: it has begun once, and ends once.
+Errno run_traced_system_call(Thread& thread) {
+  const auto note = [&](trace::Event event, const trace::Call& call) {
+    if (trace::wants(event)) trace::write(event, 0, thread.id().value, call);
+  };
+  const u64 number = thread.frame.system_call_number();
+  if (thread.current_step == nullptr) {
+    trace::Call begun{number, {}};
+    __builtin_memcpy(begun.value, thread.frame.arguments(), sizeof begun.value);
+    note(trace::Event::call_begun, begun);
+  }
+  const Errno outcome = run_system_call(thread);
+  if (outcome != Errno::blocked) note(trace::Event::call_ended, {number, {thread.frame.result()}});
+  return outcome;
+}
+
+void follow_trace(u32 events) {
+  const u32 calls = 1u << static_cast<u32>(trace::Event::call_begun) | 1u << static_cast<u32>(trace::Event::call_ended);
+  set_system_call_step((events & calls) != 0 ? run_traced_system_call : run_system_call);
+}
+
 }  // namespace
 
 void initialise_system_calls() {
@@ -87,6 +109,7 @@ void initialise_system_calls() {
   add(priority_calls());
   add(prctl_calls());
   add(foreign_memory_calls());
+  add(trace_calls());
   add(capability_calls());
   add(futex_calls());
   add(barrier_calls());
@@ -122,6 +145,7 @@ void initialise_system_calls() {
   add(change_calls());
   add(mount_calls());
   set_system_call_step(run_system_call);
+  trace::set_listener(follow_trace);
 }
 
 }  // namespace corral::abi

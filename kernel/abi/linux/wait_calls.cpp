@@ -4,6 +4,7 @@
 #include "fs/event/process_file.h"
 #include "task/exit.h"
 #include "task/process_table.h"
+#include "task/tracee.h"
 
 namespace corral::abi {
 
@@ -14,7 +15,7 @@ constexpr u32 own_children_only = 0x2000'0000, all_children = 0x4000'0000,
               clones = 0x8000'0000;  // __WNOTHREAD, __WALL, __WCLONE
 constexpr u32 thread_options = own_children_only | all_children | clones;
 
-enum class What : u8 { nothing, ended, stopped, continued };
+enum class What : u8 { nothing, ended, stopped, continued, trapped };  // trapped: a thread that the caller traces
 
 struct Selector {
   i32 id = -1;      // > 0: this process; -1: any; 0: own group; < -1: group -id
@@ -32,11 +33,12 @@ bool selected(const Selector& s, const Process& child) {
 }
 
 // News of a child. While the caller waits for another core to tell of them, they are in its step (a child that is reaped is
-// no longer in the table): phase 1, words: Process* with a reference, what, status.
+// no longer in the table): phase 1, words: Process* with a reference, what, status, whose.
 struct Found {
   Ref<Process> child;
   What what = What::nothing;
   i32 status = 0;  // wait4's form
+  i32 id = 0;      // the child's, or that of its thread
 };
 
 void keep(StepState& step, Found& found) {
@@ -44,6 +46,7 @@ void keep(StepState& step, Found& found) {
   step.word[0] = reinterpret_cast<u64>(found.child.get());
   step.word[1] = static_cast<u64>(found.what);
   step.word[2] = static_cast<u32>(found.status);
+  step.word[3] = static_cast<u32>(found.id);
   if (found.child) found.child->retain();
 }
 
@@ -53,6 +56,7 @@ Found kept(StepState& step) {
   if (child != nullptr) found.child = Ref<Process>::adopt(child);
   found.what = static_cast<What>(step.word[1]);
   found.status = static_cast<i32>(step.word[2]);
+  found.id = static_cast<i32>(step.word[3]);
   step.phase = 0;
   return found;
 }
@@ -66,8 +70,26 @@ void consume(Process& parent, Process& child, What what) {
       break;
     case What::stopped: child.stop_signal = 0; break;
     case What::continued: child.continued = false; break;
+    case What::trapped:
     case What::nothing: break;
   }
+}
+
+// News of the child's threads that the caller traces. True: such a one is selected, with news or without.
+bool look_at_traced(Process& child, const Selector& selector, Found& found) {
+  bool any = false;
+  child.for_each_thread([&](Thread& thread) {
+    const i32 id = thread.id().value;
+    if (found.what != What::nothing || !tracees::is_traced(thread)) return;
+    const bool wanted = selector.id > 0 ? id == selector.id : selected(selector, child) || (selector.options & clones) != 0;
+    if (!wanted) return;
+    any = true;
+    Tracee& tracee = *thread.tracee.load(Order::acquire);
+    if (tracee.news == 0) return;
+    found = {Ref<Process>::share(child), What::trapped, tracee.news, id};
+    if ((selector.options & no_wait) == 0) tracee.news = 0;
+  });
+  return any;
 }
 
 // Looks for a child with news, and takes them unless `peek`; waits for one when there are children at all. blocked, echild.
@@ -77,14 +99,17 @@ Result<Found> find(Call& call, const Selector& selector) {
   bool any = false;
   Found found;
   call.process.children.for_each([&](Process& child) {
+    if (found.what != What::nothing) return;
+    if (child.traced.load(Order::relaxed) != 0 && look_at_traced(child, selector, found)) any = true;
     if (found.what != What::nothing || !selected(selector, child)) return;
     any = true;
+    const i32 id = child.id().value;
     if (child.state == ProcessState::zombie && selector.ends) {
-      found = {Ref<Process>::share(child), What::ended, child.exit_status};
+      found = {Ref<Process>::share(child), What::ended, child.exit_status, id};
     } else if (selector.stops && child.stop_signal != 0) {
-      found = {Ref<Process>::share(child), What::stopped, (child.stop_signal << 8) | 0x7f};
+      found = {Ref<Process>::share(child), What::stopped, (child.stop_signal << 8) | 0x7f, id};
     } else if (selector.continues && child.continued) {
-      found = {Ref<Process>::share(child), What::continued, 0xffff};
+      found = {Ref<Process>::share(child), What::continued, 0xffff, id};
     }
   });
   if (found.what != What::nothing) {
@@ -151,14 +176,14 @@ Result<i64> sys_wait4(Call& call) {
   Result<void> told;
   if (status_at.value != 0) told = call.write(status_at, found.status);
   if (told) told = tell_usage(call, usage_at, found);
-  return outcome(call, found, told, found.child->id().value);
+  return outcome(call, found, told, found.id);
 }
 
 UserSignalInfo information_of(const Found& found) {
   SignalInfo info;
   if (found.what == What::nothing) return for_user(info);
   info.number = sigchld;
-  info.sender = found.child->id().value;
+  info.sender = found.id;
   const i32 signal = found.status & 0x7f;
   switch (found.what) {
     case What::ended:
@@ -167,6 +192,10 @@ UserSignalInfo information_of(const Found& found) {
       break;
     case What::stopped:
       info.code = child_stopped;
+      info.value = static_cast<u64>(found.status >> 8);
+      break;
+    case What::trapped:
+      info.code = child_trapped;
       info.value = static_cast<u64>(found.status >> 8);
       break;
     default:

@@ -2,6 +2,7 @@
 // instruction. Neighbours: entry.S (saves and restores), descriptors.h; task/ defines what happens on a trap.
 #include "arch/traps.h"
 
+#include "arch/guarded_call.h"
 #include "arch/page_table.h"
 #include "arch/processor.h"
 #include "descriptors.h"
@@ -72,6 +73,11 @@ void build_gates() {
 
 constinit Atomic<u64> nmis{0};
 constinit Atomic<u64> nmis_shown{0};
+constinit Atomic<NmiListener> nmi_listener{nullptr};
+
+// While a guarded call is watched, this bit of where it goes on is off: every address in the kernel's image has it, so a call
+// that begins is not taken for the one that was looked at.
+constexpr u64 unwatched = u64{1} << 63;
 
 void set_gs_word(u64 offset, u64 value) {
   asm volatile("movq %1, %%gs:(%0)" ::"r"(offset), "r"(value) : "memory");
@@ -79,6 +85,15 @@ void set_gs_word(u64 offset, u64 value) {
 u64 gs_word(u64 offset) {
   u64 value;
   asm volatile("movq %%gs:(%1), %0" : "=r"(value) : "r"(offset) : "memory");
+  return value;
+}
+
+void set_gs_word32(u64 offset, u32 value) {
+  asm volatile("movl %1, %%gs:(%0)" ::"r"(offset), "r"(value) : "memory");
+}
+u32 gs_word32(u64 offset) {
+  u32 value;
+  asm volatile("movl %%gs:(%1), %0" : "=r"(value) : "r"(offset) : "memory");
   return value;
 }
 
@@ -135,6 +150,35 @@ void TrapFrame::rewind_system_call() {
   rcx = rip;  // as SYSCALL would leave it, so that the short way back stays open
 }
 
+bool leave_guarded_call(TrapFrame& frame, CallFailure why) {
+  const u64 resume = gs_word(offsetof(CoreArea, guarded_resume));
+  if (resume == 0) return false;
+  set_gs_word(offsetof(CoreArea, guarded_resume), 0);
+  set_gs_word32(offsetof(CoreArea, guarded_failure), static_cast<u32>(why));
+  frame.rip = resume | unwatched;
+  frame.rsp = gs_word(offsetof(CoreArea, guarded_stack));
+  frame.rbp = gs_word(offsetof(CoreArea, guarded_frame));
+  frame.rflags = CORRAL_FLAGS_ALWAYS_SET & ~u64{CORRAL_FLAG_INTERRUPT};
+  return true;
+}
+
+void look_at_guarded_call(TrapFrame& frame, u32 most) {
+  const u64 resume = gs_word(offsetof(CoreArea, guarded_resume));
+  if (resume == 0) return;
+  u32 looks = 0;
+  if ((resume & unwatched) != 0) {
+    set_gs_word(offsetof(CoreArea, guarded_resume), resume & ~unwatched);
+  } else {
+    looks = gs_word32(offsetof(CoreArea, guarded_looks)) + 1;
+    if (looks >= most) leave_guarded_call(frame, CallFailure::endless);
+  }
+  set_gs_word32(offsetof(CoreArea, guarded_looks), looks);
+}
+
+void set_nmi_listener(NmiListener listener) {
+  nmi_listener.store(listener, Order::release);
+}
+
 u64 nmi_count() {
   return nmis.load(Order::relaxed);
 }
@@ -143,6 +187,8 @@ u64 nmi_count() {
 void corral_emergency_trap(TrapFrame& frame) {
   if (frame.vector == vector_nmi) {
     if (panicking()) halt_forever();
+    const NmiListener listener = nmi_listener.load(Order::acquire);
+    if (listener != nullptr && listener(frame)) return;
     nmis.fetch_add(1, Order::relaxed);
     asm volatile("incl %%gs:%c0" ::"i"(CORRAL_AREA_MISSED_NMIS) : "memory");
     if (may_take_locks(frame)) corral_report_missed_nmis();
@@ -150,7 +196,9 @@ void corral_emergency_trap(TrapFrame& frame) {
   }
   if (frame.vector == vector_double_fault) {
     // The processor could not push a frame: almost always because the kernel stack has run into its guard page.
-    if (!is_stack_guard({fault_address()})) panic_with_frame("double fault", frame);
+    const bool overflow = is_stack_guard({fault_address()});
+    if (overflow && leave_guarded_call(frame, CallFailure::stack_overflow)) return;
+    if (!overflow) panic_with_frame("double fault", frame);
     char text[64];
     std::string_view message = format_to({text, sizeof(text) - 1}, "kernel stack overflow on core {}", core_index());
     text[message.size()] = 0;

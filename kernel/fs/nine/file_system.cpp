@@ -30,13 +30,7 @@ class MountOperation final : public Conversation {
 };
 
 Result<void> MountOperation::talk(Waiter& waiter) {
-  Decoder version = TRY(ask(waiter, Type::version, [&](Encoder& to) {
-    to.word32(wanted_message_size);
-    to.text("9P2000.L");
-  }));
-  const u32 size = version.word32();
-  if (version.text() != "9P2000.L" || version.bad()) return Errno::eio;
-  if (size < PageRun::most_pages * page_size + data_header || size > wanted_message_size) return Errno::eio;
+  TRY(server_.greet(waiter));
   (void)TRY(ask(waiter, Type::attach, [&](Encoder& to) {
     to.word32(root_fid_);
     to.word32(no_fid);

@@ -2,6 +2,7 @@
 #include "fs/nine/server.h"
 
 #include "core/core.h"
+#include "fs/cache/cached_page.h"
 #include "memory/heap.h"
 #include "trace/log.h"
 
@@ -22,6 +23,25 @@ constinit bool looked GUARDED_BY(servers_lock) = false;
 Errno error_of(u32 code) {
   constexpr u32 largest = 133;
   return code <= largest ? static_cast<Errno>(code) : Errno::eio;
+}
+
+class GreetTalk final : public Conversation {
+ public:
+  explicit GreetTalk(Server& server) : Conversation{server} {}
+
+ private:
+  Result<void> talk(Waiter& waiter) override;
+};
+
+Result<void> GreetTalk::talk(Waiter& waiter) {
+  Decoder version = TRY(ask(waiter, Type::version, [&](Encoder& to) {
+    to.word32(wanted_message_size);
+    to.text("9P2000.L");
+  }));
+  const u32 size = version.word32();
+  if (version.text() != "9P2000.L" || version.bad()) return Errno::eio;
+  if (size < PageRun::most_pages * page_size + data_header || size > wanted_message_size) return Errno::eio;
+  return {};
 }
 
 }  // namespace
@@ -67,6 +87,18 @@ void Server::poll_all() {
     }
     if (server != nullptr) server->queue_.poll();
   }
+}
+
+Result<void> Server::greet(Waiter& waiter) {
+  Ref<Operation> done;
+  LockGuard guard{greeting_lock_};
+  if (greeted_) return {};
+  if (!greeting_) greeting_ = Ref<Operation>::adopt(TRY(memory::make<GreetTalk>(*this)));
+  const Result<void> answered = greeting_->run(waiter);
+  if (!answered.ok() && answered.error() == Errno::blocked) return Errno::blocked;
+  greeted_ = answered.ok();
+  std::swap(done, greeting_);
+  return answered;
 }
 
 u16 Server::take_tag() {

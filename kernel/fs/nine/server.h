@@ -23,8 +23,9 @@ class Server {
   [[nodiscard]] virtio::RequestQueue& queue() { return queue_; }
   [[nodiscard]] std::string_view tag() const { return {tag_, tag_size_}; }
   [[nodiscard]] u32 new_fid() { return next_fid_.fetch_add(1, Order::relaxed); }
-  [[nodiscard]] u32 message_size() const { return message_size_.load(Order::relaxed); }
-  void set_message_size(u32 size) { message_size_.store(size, Order::relaxed); }
+  // Before the first attach: agrees with the server on the protocol. Once, however often it is mounted, since the server forgets
+  // all fids whenever it is greeted. blocked; eio: it speaks another one.
+  Result<void> greet(Waiter& waiter) EXCLUDES(greeting_lock_);
   // Forgets a fid at the server; nobody waits for the answer. Any context.
   void clunk(u32 fid);
 
@@ -42,7 +43,9 @@ class Server {
   char tag_[longest_tag] = {};
   u32 tag_size_ = 0;
   Atomic<u32> next_fid_{1};
-  Atomic<u32> message_size_{wanted_message_size};
+  SpinLock greeting_lock_{Rank::file_names, "9P greeting"};
+  bool greeted_ GUARDED_BY(greeting_lock_) = false;
+  Ref<Operation> greeting_ GUARDED_BY(greeting_lock_);
   SpinLock lock_{Rank::file_server, "9P tags"};
   u64 used_tags_[most_tags / 64] GUARDED_BY(lock_) = {};
   u32 tag_hint_ GUARDED_BY(lock_) = 0;

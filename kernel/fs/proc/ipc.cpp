@@ -1,6 +1,5 @@
-// /proc/sysvipc and the limits in /proc/sys/kernel of System V's objects. Source: Linux man-pages proc(5), sysvipc(7).
+// /proc/sysvipc. Source: Linux man-pages proc(5), sysvipc(7).
 #include "fs/proc/proc.h"
-#include "ipc/posix/message_queue.h"
 #include "ipc/sysv/queue.h"
 #include "ipc/sysv/segment.h"
 #include "ipc/sysv/semaphore_set.h"
@@ -95,59 +94,5 @@ constexpr Node nodes[] = {
 }  // namespace
 
 const constinit GeneratedDirectory sysvipc_directory{.nodes = nodes};
-
-namespace {
-
-constexpr u64 most_named_queues = 256;  // told as on Linux, where it does not bind root
-
-template <u64 Value>
-Result<void> number(TextBuffer& to, const Subject&) {
-  to.print("{}\n", Value);
-  return {};
-}
-
-using QueueLimits = ipc::MessageQueueLimits;
-constexpr Node queue_nodes[] = {
-    {.name = "msg_default", .text = number<QueueLimits::default_messages>},
-    {.name = "msg_max", .text = number<QueueLimits::default_messages>},
-    {.name = "msgsize_default", .text = number<QueueLimits::default_bytes>},
-    {.name = "msgsize_max", .text = number<QueueLimits::default_bytes>},
-    {.name = "queues_max", .text = number<most_named_queues>},
-};
-
-}  // namespace
-
-const constinit GeneratedDirectory mqueue_directory{.nodes = queue_nodes};
-
-Result<void> semaphore_limits(TextBuffer& to, const Subject&) {
-  using Limits = ipc::SemaphoreLimits;
-  to.print("{}\t{}\t{}\t{}\n", Limits::per_set, Limits::in_all, Limits::operations, Limits::sets);
-  return {};
-}
-
-Result<void> largest_message(TextBuffer& to, const Subject&) {
-  to.print("{}\n", ipc::QueueLimits::message);
-  return {};
-}
-
-Result<void> queue_bytes(TextBuffer& to, const Subject&) {
-  to.print("{}\n", ipc::QueueLimits::bytes);
-  return {};
-}
-
-Result<void> most_queues(TextBuffer& to, const Subject&) {
-  to.print("{}\n", ipc::QueueLimits::queues);
-  return {};
-}
-
-Result<void> largest_segment(TextBuffer& to, const Subject&) {
-  to.print("{}\n", ipc::SegmentLimits::largest);
-  return {};
-}
-
-Result<void> most_segments(TextBuffer& to, const Subject&) {
-  to.print("{}\n", ipc::SegmentLimits::segments);
-  return {};
-}
 
 }  // namespace corral::fs::proc

@@ -48,18 +48,21 @@ Result<void> command_line(TextBuffer& to, const Subject& subject);
 Result<void> file_systems(TextBuffer& to, const Subject& subject);
 Result<void> mount_table(TextBuffer& to, const Subject& subject);
 Result<void> mount_info(TextBuffer& to, const Subject& subject);
-Result<void> scheduling_text(TextBuffer& to, const Subject& subject);
-Result<void> set_scheduling(std::string_view text, const Subject& subject);
 extern const GeneratedDirectory sys_directory;  // /proc/sys
+// scheduling.cpp
+Result<void> scheduling_text(TextBuffer& to, const Subject& subject);
+Result<void> scheduling_policies(TextBuffer& to, const Subject& subject);
+Result<void> scheduling_dump(TextBuffer& to, const Subject& subject);
+Result<void> set_scheduling(std::string_view text, const Subject& subject, TextBuffer& why);
+// scheduling_statistics.cpp
+Result<void> schedstat(TextBuffer& to, const Subject& subject);
+Result<void> process_schedstat(TextBuffer& to, const Subject& subject);
+Result<void> process_sched(TextBuffer& to, const Subject& subject);
+// trace.cpp
+Result<void> trace_text(TextBuffer& to, const Subject& subject);
+Result<void> set_trace(std::string_view text, const Subject& subject);
 // ipc.cpp
-extern const GeneratedDirectory mqueue_directory;  // /proc/sys/fs/mqueue
 extern const GeneratedDirectory sysvipc_directory;
-Result<void> semaphore_limits(TextBuffer& to, const Subject& subject);
-Result<void> largest_message(TextBuffer& to, const Subject& subject);
-Result<void> queue_bytes(TextBuffer& to, const Subject& subject);
-Result<void> most_queues(TextBuffer& to, const Subject& subject);
-Result<void> largest_segment(TextBuffer& to, const Subject& subject);  // also pages in all segments
-Result<void> most_segments(TextBuffer& to, const Subject& subject);
 // real_time.cpp
 Result<void> real_time_runtime(TextBuffer& to, const Subject& subject);
 Result<void> set_real_time_runtime(std::string_view text, const Subject& subject);

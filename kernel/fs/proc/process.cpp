@@ -4,7 +4,9 @@
 #include "fs/proc/proc.h"
 #include "fs/resources.h"
 #include "fs/terminals.h"
+#include "lib/core_list.h"
 #include "lib/memory_functions.h"
+#include "task/tracee.h"
 
 namespace corral::fs::proc {
 
@@ -38,6 +40,7 @@ const char* state_name(char letter) {
     case 'R': return "R (running)";
     case 'S': return "S (sleeping)";
     case 'T': return "T (stopped)";
+    case 't': return "t (tracing stop)";
     case 'Z': return "Z (zombie)";
     default: return "D (disk sleep)";
   }
@@ -79,7 +82,7 @@ void add_thread(Picture& p) {
   p.policy = thread.policy_and_priority();
   p.effective_priority = thread.effective_priority();
   p.core = thread.home().value;
-  p.allowed = thread.affinity();
+  p.allowed = thread.shown_affinity();
   p.pending = thread.signals.pending.load(Order::relaxed);
   p.blocked = thread.signals.blocked;
 }
@@ -136,21 +139,7 @@ void append_core_mask(TextBuffer& to, const CoreSet& set) {
 }
 
 void append_core_list(TextBuffer& to, const CoreSet& set) {
-  bool first = true;
-  for (u32 i = 0; i < max_cores;) {
-    const u32 start = set.next(i).value;
-    if (start >= max_cores) break;
-    u32 end = start;
-    while (end + 1 < max_cores && set.contains(CoreId{end + 1})) ++end;
-    if (!first) to.append(",");
-    first = false;
-    if (start == end) {
-      to.print("{}", start);
-    } else {
-      to.print("{}-{}", start, end);
-    }
-    i = end + 1;
-  }
+  write_core_list(set, [&](std::string_view format, const auto&... arguments) { to.print(format, arguments...); });
 }
 
 Result<Ref<Process>> process_of(const Subject& subject) {
@@ -193,8 +182,8 @@ Result<void> process_status(TextBuffer& to, const Subject& subject) {
   u32 umask = 0;
   if (const Ref<Resources> resources = Resources::of_another(*p.process)) umask = resources->umask.load(Order::relaxed);
   to.print("Umask:\t0{}{}{}\n", umask >> 6 & 7, umask >> 3 & 7, umask & 7);
-  to.print("State:\t{}\nTgid:\t{}\nNgid:\t0\nPid:\t{}\nPPid:\t{}\nTracerPid:\t0\n", state_name(p.state), p.process->id().value,
-           p.id, p.parent);
+  to.print("State:\t{}\nTgid:\t{}\nNgid:\t0\nPid:\t{}\nPPid:\t{}\nTracerPid:\t{}\n", state_name(p.state), p.process->id().value,
+           p.id, p.parent, p.thread && tracees::is_traced(*p.thread) ? p.parent : 0);
   const Ref<Credentials> credentials = p.thread ? p.thread->credentials_for_others() : p.process->credentials();
   const Ids& user = credentials->user;
   const Ids& group = credentials->group;

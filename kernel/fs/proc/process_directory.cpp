@@ -173,6 +173,8 @@ constexpr Node common_nodes[] = {
     {.name = "maps", .text = process_maps, .guarded = true},
     {.name = "auxv", .permissions = 0400, .text = process_auxiliary, .guarded = true},
     {.name = "wchan", .text = waiting_place},
+    {.name = "schedstat", .text = process_schedstat},
+    {.name = "sched", .text = process_sched},
     {.name = "fdinfo", .type = FileType::directory, .permissions = 0500, .directory = &descriptor_texts},
     {.name = "mounts", .text = mount_table},
     {.name = "mountinfo", .text = mount_info},

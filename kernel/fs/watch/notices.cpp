@@ -105,7 +105,7 @@ Result<i32> WatchQueue::watch(const Ref<Inode>& file, u32 mask) {
     watch->mask = ((mask & watch_add) != 0 ? watch->mask : 0) | (mask & kept);
     return watch->number;
   }
-  if (watch_count.load(Order::relaxed) >= WatchLimits::watches) return Errno::enospc;
+  if (watch_count.load(Order::relaxed) >= WatchLimits::watches.value()) return Errno::enospc;
   auto* made = new (std::nothrow) FileWatch(*this, file, last_number + 1, mask & kept);
   if (made == nullptr) return Errno::enomem;
   ++last_number;

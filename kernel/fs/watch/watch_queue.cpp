@@ -53,7 +53,7 @@ Result<Ref<WatchQueue>> WatchQueue::create() {
   auto* made = new (std::nothrow) WatchQueue;
   if (made == nullptr) return Errno::enomem;
   Ref<WatchQueue> queue = Ref<WatchQueue>::adopt(made);
-  if (queues.fetch_add(1, Order::relaxed) >= WatchLimits::instances) return Errno::emfile;
+  if (queues.fetch_add(1, Order::relaxed) >= WatchLimits::instances.value()) return Errno::emfile;
   Event* lost = make_event(-1, notices::overflow, 0, {});
   if (lost == nullptr) return Errno::enomem;
   LockGuard guard{made->lock_};
@@ -89,7 +89,7 @@ void WatchQueue::post(i32 number, u32 event, u32 cookie, std::string_view name) 
   const bool again = last != nullptr && last->watch == number && last->mask == event && last->cookie == cookie &&
                      last->text() == name && (event & notices::ignored) == 0;
   if (again) return;
-  Event* made = count_ < WatchLimits::events ? make_event(number, event, cookie, name) : nullptr;
+  Event* made = count_ < WatchLimits::events.value() ? make_event(number, event, cookie, name) : nullptr;
   if (made == nullptr) made = std::exchange(lost_, nullptr);
   if (made == nullptr) return;  // that events were lost is told already
   events_.push_back(*made);

@@ -8,6 +8,7 @@
 #include "fs/inode.h"
 #include "fs/poll_source.h"
 #include "lib/intrusive_list.h"
+#include "lib/setting.h"
 #include "sync/waiter.h"
 
 namespace corral::fs {
@@ -26,7 +27,7 @@ struct FileWatch {
 };
 
 struct WatchLimits {
-  static constexpr u32 instances = 128, watches = 65536, events = 16384;
+  static inline constinit Setting instances{128, 0, 0x7fff'ffff}, watches{65536, 0, 0x7fff'ffff}, events{16384, 0, 0x7fff'ffff};
 };
 
 // Bits of a watch's mask beside the notices.

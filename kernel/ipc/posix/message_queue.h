@@ -8,13 +8,16 @@
 
 #include "fs/poll_source.h"
 #include "fs/ram/ram_node.h"
+#include "lib/setting.h"
 #include "sync/waiter.h"
 #include "task/signal_information.h"
 
 namespace corral::ipc {
 
 struct MessageQueueLimits {  // as Linux's; the rest is bounded by the process's limit on bytes in queues
-  static constexpr u64 messages = 65536, message_bytes = 16 << 20, default_messages = 10, default_bytes = 8192;
+  static constexpr u64 messages = 65536, message_bytes = 16 << 20;  // for who may exceed the limits of users
+  static inline constinit Setting default_messages{10, 1, messages}, user_messages{10, 1, messages};
+  static inline constinit Setting default_bytes{8192, 128, message_bytes}, user_bytes{8192, 128, message_bytes};
   static constexpr u32 priorities = 32768;
 };
 

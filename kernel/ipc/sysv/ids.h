@@ -6,6 +6,7 @@
 #pragma once
 
 #include "lib/result.h"
+#include "lib/setting.h"
 #include "memory/heap.h"
 #include "sync/spin_lock.h"
 
@@ -27,14 +28,14 @@ class IdTable {
  public:
   static constexpr u32 places_of_a_number = 32768;
 
-  constexpr IdTable(u32 most, const char* name) : lock_{Rank::ipc_names, name}, most_{most} {}
+  constexpr IdTable(const Setting& most, const char* name) : lock_{Rank::ipc_names, name}, most_{most} {}
   [[nodiscard]] SpinLock& lock() RETURN_CAPABILITY(lock_) { return lock_; }
 
   // Gives the object its number. enospc: as many as there may be; enomem.
   Result<void> add(T& object) REQUIRES(lock_) {
     u32 place = 0;
     while (place < capacity_ && slots_[place] != nullptr) ++place;
-    if (place >= most_) return Errno::enospc;
+    if (place >= most_.value()) return Errno::enospc;
     if (place == capacity_) TRY(grow());
     if (count_ > 0 && place <= last_place_) count_of_reuse_ = (count_of_reuse_ + 1) % places_of_a_number;
     last_place_ = place;
@@ -83,7 +84,7 @@ class IdTable {
   }
 
   SpinLock lock_;
-  const u32 most_;
+  const Setting& most_;
   T** slots_ GUARDED_BY(lock_) = nullptr;
   u32 capacity_ GUARDED_BY(lock_) = 0;
   u32 used_ GUARDED_BY(lock_) = 0;

@@ -38,7 +38,7 @@ Result<Ref<Queue>> Queue::create() {
   if (made == nullptr) return Errno::enomem;
   {
     LockGuard guard{made->lock_};
-    made->state_.most_bytes = QueueLimits::bytes;
+    made->state_.most_bytes = QueueLimits::bytes.value();
     made->state_.changed_s = now_s();
   }
   return Ref<Queue>::adopt(made);

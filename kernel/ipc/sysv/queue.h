@@ -17,8 +17,7 @@ class Thread;
 namespace corral::ipc {
 
 struct QueueLimits {  // as Linux's
-  static constexpr u32 queues = 32000;
-  static constexpr u64 message = 8192, bytes = 16384;
+  static inline constinit Setting queues{32000, 0, 32768}, message{8192, 0, 0x7fff'ffff}, bytes{16384, 0, 0x7fff'ffff};
 };
 
 struct QueueMessage {

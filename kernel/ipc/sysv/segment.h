@@ -13,8 +13,8 @@
 namespace corral::ipc {
 
 struct SegmentLimits {  // as Linux's
-  static constexpr u32 segments = 4096;
-  static constexpr u64 largest = ~u64{0} - (u64{1} << 24);  // also pages in all
+  static constexpr u64 no_limit = ~u64{0} - (u64{1} << 24);  // of all pages together, too
+  static inline constinit Setting segments{4096, 0, 32768}, largest{no_limit, 0, ~u64{0}};
 };
 
 class Segment final : public vm::Backing {

@@ -21,8 +21,9 @@ class Thread;
 namespace corral::ipc {
 
 struct SemaphoreLimits {  // as Linux's
-  static constexpr u32 sets = 32000, per_set = 32000, operations = 500, highest_value = 32767;
-  static constexpr u32 in_all = 1'024'000'000;
+  static constexpr u32 highest_value = 32767;
+  static inline constinit Setting per_set{32000, 0, 65535}, in_all{1'024'000'000, 0, 0x7fff'ffff},
+      operations{500, 0, 0x7fff'ffff}, sets{32000, 0, 32768};
 };
 
 struct SemaphoreOperation {  // struct sembuf

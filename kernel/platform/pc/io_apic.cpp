@@ -16,6 +16,7 @@ constexpr u32 data_offset = 0x10;
 constexpr u32 index_version = 1;
 constexpr u32 index_redirection = 0x10;  // two registers for each input
 
+constexpr u32 redirection_nmi = 4u << 8;
 constexpr u32 redirection_masked = 1u << 16;
 constexpr u32 redirection_level = 1u << 15;
 constexpr u32 redirection_active_low = 1u << 13;
@@ -50,6 +51,10 @@ void IoApic::route(u32 line, u32 vector, u32 apic_id, bool active_low, bool leve
   write(index, redirection_masked);
   write(index + 1, apic_id << 24);  // physical destination
   write(index, vector | (active_low ? redirection_active_low : 0) | (level ? redirection_level : 0));
+}
+
+void IoApic::route_nmi(u32 line, u32 apic_id, bool active_low) {
+  route(line, redirection_nmi, apic_id, active_low, false);
 }
 
 size_t IoApic::describe(char* to, size_t size) const {
@@ -88,25 +93,38 @@ IoApic* IoApicRouter::controller_of(u32 line) {
   return nullptr;
 }
 
-Result<void> IoApicRouter::connect(u32 line, const char* name, InterruptHandler& handler) {
-  bool active_low = line >= isa_lines;  // PCI's way; ISA: active high, edge
-  bool level = line >= isa_lines;
-  u32 global_line = line;
+IoApicRouter::Input IoApicRouter::input_of(u32 line) const {
+  Input input{line, line >= isa_lines, line >= isa_lines};  // PCI's way; ISA: active high, edge
   for (const acpi::Override& entry : madt_->overrides.all()) {
     if (line >= isa_lines || entry.isa_irq != line) continue;
-    global_line = entry.line;
-    active_low = entry.active_low;
-    level = entry.level;
+    input = {entry.line, entry.active_low, entry.level};
   }
+  return input;
+}
+
+Result<IoApic*> IoApicRouter::free_controller_of(const Input& input) {
+  IoApic* controller = controller_of(input.line);
+  if (controller == nullptr || input.line >= most_lines) return Errno::enodev;
+  if ((connected_[input.line / 64] >> (input.line % 64) & 1) != 0) return Errno::ebusy;
+  return controller;
+}
+
+Result<void> IoApicRouter::connect(u32 line, const char* name, InterruptHandler& handler) {
+  const Input input = input_of(line);
   LockGuard guard{lock_};
-  IoApic* controller = controller_of(global_line);
-  if (controller == nullptr || global_line >= most_lines) return Errno::enodev;
-  u64& connected = connected_[global_line / 64];
-  const u64 bit = u64{1} << (global_line % 64);
-  if ((connected & bit) != 0) return Errno::ebusy;
+  IoApic* controller = TRY(free_controller_of(input));
   const u32 vector = TRY(interrupts::allocate_vector(name, handler));
-  connected |= bit;
-  controller->route(global_line, vector, bootstrap_apic_id_, active_low, level);
+  connected_[input.line / 64] |= u64{1} << (input.line % 64);
+  controller->route(input.line, vector, bootstrap_apic_id_, input.active_low, input.level);
+  return {};
+}
+
+Result<void> IoApicRouter::connect_nmi(u32 irq) {
+  const Input input = input_of(irq);
+  LockGuard guard{lock_};
+  IoApic* controller = TRY(free_controller_of(input));
+  connected_[input.line / 64] |= u64{1} << (input.line % 64);
+  controller->route_nmi(input.line, bootstrap_apic_id_, input.active_low);
   return {};
 }
 

@@ -23,6 +23,8 @@ class IoApic final : public Device {
   [[nodiscard]] bool has(u32 line) const { return line >= entry_.first_line && line - entry_.first_line < inputs_; }
   // `line` (of has()) becomes `vector` of the core with that APIC id. Router's lock held.
   void route(u32 line, u32 vector, u32 apic_id, bool active_low, bool level);
+  // … becomes an NMI of that core.
+  void route_nmi(u32 line, u32 apic_id, bool active_low);
   size_t describe(char* to, size_t size) const override;
 
  private:
@@ -42,8 +44,18 @@ class IoApicRouter final : public InterruptRouter {
   bool initialise(const acpi::Madt& madt, u32 bootstrap_apic_id) EXCLUDES(lock_);
   // `line`: ISA interrupt number for 0 … 15 (overrides applied), else the global system interrupt.
   Result<void> connect(u32 line, const char* name, InterruptHandler& handler) override EXCLUDES(lock_);
+  // ISA interrupt `irq` becomes an NMI of the bootstrap core. enodev: no such line; ebusy: it is connected.
+  Result<void> connect_nmi(u32 irq) EXCLUDES(lock_);
 
  private:
+  // Where `line` (as connect() has it) arrives.
+  struct Input {
+    u32 line;
+    bool active_low, level;
+  };
+  [[nodiscard]] Input input_of(u32 line) const;
+  // enodev: there is none; ebusy: the input is connected.
+  [[nodiscard]] Result<IoApic*> free_controller_of(const Input& input) REQUIRES(lock_);
   static constexpr u32 most_controllers = 16;
   static constexpr u32 most_lines = 256;
 

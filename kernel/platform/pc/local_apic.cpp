@@ -141,6 +141,13 @@ void LocalApicController::send_halt_to_others() {
   send(0, to_all_but_self | level_assert | delivery_nmi);
 }
 
+// The code that is interrupted may be between the two halves of a command of its own.
+void LocalApicController::send_nmi(u32 hardware_id) {
+  const u32 half = x2apic_ ? 0 : read(ApicRegister::command_high);
+  send(hardware_id, level_assert | delivery_nmi);
+  if (!x2apic_) write(ApicRegister::command_high, half);
+}
+
 void LocalApicController::send_init(u32 hardware_id) {
   send(hardware_id, delivery_init | level_assert);
   if (!x2apic_) wait_until_sent();

@@ -61,6 +61,8 @@ class LocalApicController final : public LocalInterruptController {
   // Any vector from 16 on to any core, the caller's own included. For tests of what nobody handles.
   void send_vector(u32 hardware_id, u32 vector);
   // Start-up of another core (SDM vol. 3, 9.4.4). `page`: where it starts in real mode, divided by 4096.
+  // To another core; may be called in an NMI.
+  void send_nmi(u32 hardware_id);
   void send_init(u32 hardware_id);
   void send_startup(u32 hardware_id, u8 page);
 

@@ -4,6 +4,7 @@
 #include "core/core.h"
 #include "lib/format.h"
 #include "memory/heap.h"
+#include "platform/pc/call_watch_timer.h"
 #include "platform/pc/clock_choice.h"
 #include "platform/pc/core_start.h"
 #include "platform/pc/debug_port.h"
@@ -229,6 +230,7 @@ void start_other_cores() {
   } else {
     log::warning("cores: {} online, {} of those that should be are not", started + 1, startable.count() - started);
   }
+  start_call_watch(io_apics);
 }
 
 void power_off(int status) {

@@ -6,6 +6,8 @@ namespace corral::sched {
 class Fifo final : public SchedulingAlgorithm {
  public:
   explicit Fifo(const AlgorithmParameters&) {}
+  static Duration holds_back(const AlgorithmParameters&) { return holds_back_forever; }
+
   void enqueue(SchedulingEntity& entity, EnqueueReason reason, Instant) override {
     // The engine took the core away for a reason of its own: the entity has not finished its turn.
     if (reason == EnqueueReason::preempted)

@@ -30,6 +30,12 @@ class MultilevelFeedback final : public SchedulingAlgorithm {
         quantum_{parameters.tunables.time(quantum)},
         period_{parameters.tunables.time(boost)} {}
 
+  // Those on low levels wait for the next boost.
+  static Duration holds_back(const AlgorithmParameters& parameters) {
+    const Duration period = parameters.tunables.time(boost);
+    return period == Duration{} ? holds_back_forever : period;
+  }
+
   void enqueue(SchedulingEntity& entity, EnqueueReason reason, Instant now) override {
     look(now);
     const State& state = brought_up_to_date(entity);

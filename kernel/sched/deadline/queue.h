@@ -35,6 +35,8 @@ class RestingPlace {
  public:
   void add(SchedulingEntity& entity) { resting_.insert(entity); }
   void remove(SchedulingEntity& entity) { resting_.remove(entity); }
+  [[nodiscard]] SchedulingEntity* first() const { return resting_.first(); }
+  [[nodiscard]] SchedulingEntity* next(const SchedulingEntity& entity) const { return resting_.next(entity); }
   // When the first goes on; never: none is here.
   [[nodiscard]] Instant first_renewal() const {
     const SchedulingEntity* entity = resting_.first();

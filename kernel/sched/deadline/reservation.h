@@ -2,6 +2,7 @@
 // Pure. Source: Linux sched(7), Documentation/scheduler/sched-deadline.
 #pragma once
 
+#include "lib/atomic.h"
 #include "lib/types.h"
 
 namespace corral::sched {
@@ -17,5 +18,9 @@ struct Reservation {
     return none() ? 0 : static_cast<u64>(runtime.ns) * whole_core / static_cast<u64>(period.ns);
   }
 };
+
+// How many cores all reservations together need, as the real-time budget leaves them: kept by who gives them
+// (task/reservations.h), read by who gives cores away.
+inline constinit Atomic<u32> cores_reserved{0};
 
 }  // namespace corral::sched

@@ -1,7 +1,12 @@
 #include "sched/engine/manager.h"
+#include "sched/engine/placement_recorder.h"
+
+#include <algorithm>
 
 #include "device/clock.h"
 #include "memory/heap.h"
+#include "sched/engine/change_note.h"
+#include "sched/engine/fallbacks.h"
 #include "sched/policy_choice.h"
 #include "trace/log.h"
 
@@ -19,22 +24,23 @@ void on_real_time_room_message(Core& core, const Message&) {
   core.scheduler->look_at_real_time();
 }
 
-// What a policy's tunables are now; a line for each.
-template <class Line>
-void describe_tunables(const sched::PolicyDescription& policy, const sched::TunableValues& values, Duration tick, Line&& line) {
-  for (size_t i = 0; i < policy.tunables.size(); ++i) {
-    const sched::Tunable& tunable = policy.tunables[i];
-    line("{}.{} {} {}: {}\n", policy.name, tunable.name, tunable.as_shown(values.number(i), tick), name_of(tunable.unit),
-         tunable.description);
+// Makes a policy, for ever; `engine` knows it then.
+template <class Engine, class Descriptor>
+Result<void> add_policy(Engine& engine, const Descriptor& descriptor) {
+  void* storage = memory::allocate(round_up(descriptor.size, cache_line));
+  if (storage == nullptr) return Errno::enomem;
+  if (!engine.add(descriptor, storage)) {
+    memory::release(storage);
+    log::error("policy {} left out: there are more than {}, or it cannot be made", descriptor.name, Engine::max_policies);
   }
+  return {};
 }
+
+constinit sched::PlacementRecorder placement_recorder;
 
 }  // namespace
 
-SchedulingManager& scheduling() {
-  static constinit SchedulingManager manager;
-  return manager;
-}
+constinit SchedulingManager SchedulingManager::the_manager;
 
 Result<void> SchedulingManager::initialise(const Options& options) {
   if (options.tick < microseconds(1) || options.tick > seconds(1)) {
@@ -43,6 +49,7 @@ Result<void> SchedulingManager::initialise(const Options& options) {
   }
   sched::Refusal why;
   sched::TunableValues for_placement;
+  sched::TunableValues for_migration;
   const sched::AlgorithmDescriptor* algorithm = sched::choose_algorithm(options.algorithm, options.tick, tunables_, why);
   if (algorithm == nullptr) {
     log::error("sched.algorithm={}: {}", options.algorithm, why.view());
@@ -53,21 +60,22 @@ Result<void> SchedulingManager::initialise(const Options& options) {
     log::error("sched.placement={}: {}", options.placement, why.view());
     return Errno::einval;
   }
+  const sched::MigrationDescriptor* migration = sched::choose_migration(options.migration, options.tick, for_migration, why);
+  if (migration == nullptr) {
+    log::error("sched.migration={}: {}", options.migration, why.view());
+    return Errno::einval;
+  }
   if (!placer_.ready()) {
-    for (const sched::PlacementDescriptor* descriptor : sched::placements()) {
-      void* storage = memory::allocate(round_up(descriptor->size, cache_line));
-      if (storage == nullptr) return Errno::enomem;
-      if (!placer_.add(*descriptor, storage)) {
-        memory::release(storage);
-        log::error("placement policy {} left out: more than {}", descriptor->name, sched::Placer::max_policies);
-      }
-    }
+    placer_.set_listener(sched::fallbacks::note_placement);
+    for (const auto* descriptor : sched::placements()) TRY(add_policy(placer_, *descriptor));
+    for (const auto* descriptor : sched::migrations()) TRY(add_policy(migrator_, *descriptor));
     set_message_handler(MessageType::reschedule, on_reschedule_message);
     set_message_handler(MessageType::real_time_room, on_real_time_room_message);
   }
   tick_ = options.tick;
   algorithm_.store(algorithm, Order::release);
-  return placer_.use(*placement, for_placement) ? Result<void>{} : Errno::einval;
+  const bool used = placer_.use(*placement, for_placement) && migrator_.use(*migration, for_migration);
+  return used ? Result<void>{} : Errno::einval;
 }
 
 Result<void> SchedulingManager::add(Core& core) {
@@ -81,8 +89,18 @@ Result<void> SchedulingManager::add(Core& core) {
   devices().add(*scheduler);
   core.scheduler = scheduler;
   schedulers_[core.id().value].store(scheduler, Order::release);
+  scheduler->chosen_ = algorithm_.load(Order::relaxed);
+  scheduler->chosen_values_ = tunables_;
+  if (core.id().value >= cores_expected_) placer_.expect_cores(cores_expected_ = core.id().value + 1);
   ready_.add(core.id(), Order::release);
+  set_kept();
   return {};
+}
+
+void SchedulingManager::set_kept() {
+  const CoreSet all = cores();
+  const u32 kept = migrator_.pulls() && all.count() > 1 ? 0 : Scheduler::keeps_all;
+  all.for_each([&](CoreId core) { scheduler(core)->kept_.store(kept, Order::relaxed); });
 }
 
 Scheduler* SchedulingManager::scheduler(CoreId core) const {
@@ -91,13 +109,17 @@ Scheduler* SchedulingManager::scheduler(CoreId core) const {
 
 CoreId SchedulingManager::place(sched::SchedulingEntity& entity, sched::PlacementReason reason) {
   const CoreId here = this_core().id();
-  const CoreSet usable = ready_.snapshot(Order::acquire) & cores::online();
-  CoreSet candidates = usable & entity.allowed;
+  const CoreSet online = usable();
+  if (!groups_.settled(entity)) [[unlikely]] {
+    renew_mask(entity);
+    if (!groups_.settled(entity)) return place_in_group(entity, reason, online);
+  }
+  CoreSet candidates = online & entity.allowed;
   if (candidates.empty()) [[unlikely]] {
-    if (usable.empty()) return here;  // start-up, before any core is online: the only one there is
+    if (online.empty()) return here;  // start-up, before any core is online: the only one there is
     widened_.fetch_add(1, Order::relaxed);
-    entity.allowed = CoreSet::all();
-    candidates = usable;
+    entity.asked = entity.allowed = CoreSet::all();
+    candidates = online;
   }
   const CoreId chosen = placer_.choose(entity, reason, candidates, here, clock::now());
   placer_.assign(entity, chosen, here);
@@ -120,10 +142,7 @@ void SchedulingManager::note_real_time_waits(bool waits) {
 }
 
 CoreId SchedulingManager::real_time_target(const sched::SchedulingEntity& entity, const CoreSet& except) const {
-  const CoreSet usable = ready_.snapshot(Order::acquire) & cores::online() & entity.allowed;
-  CoreSet candidates;
-  for (u32 i = 0; i < CoreSet::words; ++i) candidates.set_word(i, usable.word(i) & ~except.word(i));
-  return placer_.lowest_below(entity, candidates);
+  return placer_.lowest_below(entity, cores_for(entity).without(except));
 }
 
 void SchedulingManager::offer_room() {
@@ -139,88 +158,92 @@ void SchedulingManager::offer_room() {
   this_core().outbox().send(own.room_);
 }
 
-Result<void> SchedulingManager::set_placement(std::string_view text) {
-  sched::Refusal why;
+Result<void> SchedulingManager::set_placement(std::string_view text, sched::Refusal& why) {
   sched::TunableValues values;
   const sched::PlacementDescriptor* placement = sched::choose_placement(text, tick_, values, why);
-  if (placement == nullptr) {
-    log::notice("placement {}: {}", text, why.view());
-    return Errno::einval;
-  }
+  if (placement == nullptr) return Errno::einval;
   LockGuard guard{lock_};
   if (!placer_.use(*placement, values)) return Errno::einval;
+  note_change("placement", text);
   return {};
 }
 
-Result<void> SchedulingManager::set_algorithm(std::string_view text) {
-  sched::Refusal why;
-  sched::TunableValues values;
-  const sched::AlgorithmDescriptor* algorithm = sched::choose_algorithm(text, tick_, values, why);
-  if (algorithm == nullptr) {
-    log::notice("algorithm {}: {}", text, why.view());
-    return Errno::einval;
-  }
-  const CoreSet all = cores();
-  LockGuard guard{lock_};
-
+template <class ChoiceOf>
+Errno SchedulingManager::spread(const CoreSet& where, ChoiceOf&& choice_of) {
   // All objects first, so that lack of memory changes nothing.
-  bool complete = true;
-  all.for_each([&](CoreId core) {
+  Errno error{};
+  where.for_each([&](CoreId core) {
+    if (error != Errno{}) return;
     Scheduler& timeline = *scheduler(core);
-    auto installation = timeline.prepare(*algorithm, values);
+    const Choice choice = choice_of(timeline);
+    auto installation = timeline.prepare(*choice.algorithm, choice.values);
     timeline.prepared_ = installation.ok() ? installation.value() : nullptr;
-    complete = complete && installation.ok();
+    if (!installation.ok()) error = installation.error();
   });
-  all.for_each([&](CoreId core) {
+  where.for_each([&](CoreId core) {
     Scheduler& timeline = *scheduler(core);
     Scheduler::Installation* prepared = std::exchange(timeline.prepared_, nullptr);
-    if (complete) {
+    if (error == Errno{}) {
       timeline.want_algorithm(*prepared);
     } else {
       Scheduler::discard(prepared);
     }
   });
-  if (!complete) return Errno::enomem;
-  tunables_ = values;
-  algorithm_.store(algorithm, Order::release);
+  if (error == Errno{}) announce();  // a core whose only thread runs without a tick would not look for long
+  return error;
+}
 
-  // Tell them: a core whose only thread runs without a tick would not look for long.
+Result<void> SchedulingManager::set_algorithm(std::string_view text, sched::Refusal& why, const CoreSet& where) {
+  sched::TunableValues values;
+  const sched::AlgorithmDescriptor* algorithm = sched::choose_algorithm(text, tick_, values, why);
+  if (algorithm == nullptr) return Errno::einval;
+  LockGuard guard{lock_};
+  const CoreSet all = cores() & where;
+  const Errno error = spread(all, [&](const Scheduler&) { return Choice{algorithm, values}; });
+  if (error == Errno::einval) why.length = format_to(why.text, "{} failed while it was made", text).size();
+  if (error != Errno{}) return error;
+  all.for_each([&](CoreId core) {
+    scheduler(core)->chosen_ = algorithm;
+    scheduler(core)->chosen_values_ = values;
+  });
+  if (all == cores()) {  // also of cores to come
+    tunables_ = values;
+    algorithm_.store(algorithm, Order::release);
+  }
+  note_change("algorithm", text);
+  return {};
+}
+
+Result<void> SchedulingManager::record_decisions(bool recorded) {
+  LockGuard guard{lock_};
+  placer_.ask_by(recorded ? &placement_recorder : nullptr);
+  const Errno error =
+      spread(cores(), [](const Scheduler& timeline) { return Choice{timeline.chosen_, timeline.chosen_values_}; });
+  return error == Errno{} ? Result<void>{} : error;
+}
+
+Result<void> SchedulingManager::set_migration(std::string_view text, sched::Refusal& why) {
+  sched::TunableValues values;
+  const sched::MigrationDescriptor* migration = sched::choose_migration(text, tick_, values, why);
+  if (migration == nullptr) return Errno::einval;
+  LockGuard guard{lock_};
+  if (!migrator_.use(*migration, values)) return Errno::einval;
+  set_kept();
+  note_change("migration", text);
+  announce();  // cores that sleep ask by the new policy
+  return {};
+}
+
+void SchedulingManager::announce() {
   Scheduler& own = *this_core().scheduler;
   own.want_reschedule();
   const bool under_way = Outbox::pending(own.announcement_);  // of an earlier change; some mailbox was full
-  own.announcement_.targets = all;
+  own.announcement_.targets = cores();
   own.announcement_.targets.remove(own.core().id());
   if (!under_way) {
     own.announcement_.message = Message{MessageType::reschedule, {}};
     this_core().outbox().send(own.announcement_);
   }
-  return {};
-}
-
-size_t SchedulingManager::describe_scheduling(char* to, size_t size) const {
-  size_t used = 0;
-  const auto line = [&](std::string_view format, const auto&... arguments) {
-    used += format_to({to + used, size - used}, format, arguments...).size();
-  };
-  line("algorithm {}:", algorithm_name());
-  for (const sched::AlgorithmDescriptor* descriptor : sched::algorithms()) line(" {}", descriptor->name);
-  line("\nplacement {}:", placement_name());
-  for (const sched::PlacementDescriptor* descriptor : sched::placements()) line(" {}", descriptor->name);
-  line("\n");
-  describe_tunables(*algorithm_.load(Order::acquire), tunables_, tick_, line);
-  describe_tunables(placer_.current(), placer_.current_values(), tick_, line);
-  line("tick {} ns\nplacement violations {}\nmasks widened {}\n", tick_, placer_.violations(), widened_.load(Order::relaxed));
-  line("core algorithm runnable coming   weight   switches preemptions   moved_in  moved_out         idle_ns violations\n");
-  const Instant now = clock::now();
-  cores().for_each([&](CoreId core) {
-    const sched::CoreStatistics& numbers = statistics(core);
-    const Scheduler& timeline = *scheduler(core);
-    line("{4} {9} {8} {6} {8} {10} {11} {10} {10} {15} {10}\n", core, timeline.algorithm().name, numbers.runnable(),
-         numbers.on_the_way(), numbers.load_weight.load(Order::relaxed), numbers.switches.load(Order::relaxed),
-         numbers.preemptions.load(Order::relaxed), numbers.migrations_in.load(Order::relaxed), numbers.migrations_out(),
-         numbers.idle_time(now), timeline.violations().total());
-  });
-  return used;
 }
 
 }  // namespace corral

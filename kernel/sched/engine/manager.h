@@ -8,6 +8,9 @@
 #pragma once
 
 #include "lib/thread_annotations.h"
+#include "sched/engine/core_groups.h"
+#include "sched/engine/dynamic_ratio.h"
+#include "sched/engine/migrator.h"
 #include "sched/engine/placer.h"
 #include "sched/engine/random_source.h"
 #include "sched/engine/scheduler.h"
@@ -20,6 +23,7 @@ class SchedulingManager {
   struct Options {
     std::string_view algorithm = sched::default_algorithm;  // sched.algorithm=, as policy_choice.h reads it
     std::string_view placement = sched::default_placement;  // sched.placement=, the same
+    std::string_view migration = sched::default_migration;  // sched.migration=, the same
     Duration tick = milliseconds(4);                        // 1 / timer.hz; 1 µs … 1 s
   };
 
@@ -36,15 +40,29 @@ class SchedulingManager {
   // another core than the calling one, the entity is accounted as on the way until its enqueue() there.
   // An affinity mask without any online core cannot be kept: it is widened to all (counted).
   [[nodiscard]] CoreId place(sched::SchedulingEntity& entity, sched::PlacementReason reason);
+  // Brings entity.allowed up to date after its class, or entity.asked, or the groups have changed. Who has it in hand.
+  void renew_mask(sched::SchedulingEntity& entity) const { groups_.renew(entity, usable()); }
+  // `entity` is to be enqueued on the calling core: the core where it goes instead, because this one is not of its group, or
+  // is not any more. no_core: it may come in. As place() in all else.
+  [[nodiscard]] CoreId turn_away(sched::SchedulingEntity& entity) {
+    if (groups_.settled(entity)) [[likely]]
+      return sched::no_core;
+    return turn_away_unless_let_in(entity);
+  }
   // The same account for a core that the caller has chosen (affinity changed, explicit migration).
   void send(sched::SchedulingEntity& entity, CoreId to);
+  // Cores that threads may be sent to.
+  [[nodiscard]] CoreSet usable() const { return ready_.snapshot(Order::acquire) & cores::online(); }
+  // Where `entity` may be now: online cores of its mask and its group (engine/core_groups.h). May be empty. The one answer for
+  // whoever moves entities.
+  [[nodiscard]] CoreSet cores_for(const sched::SchedulingEntity& entity) const { return groups_.usable(entity, usable()); }
   // `entity` was placed but will not arrive (its thread ended on the way).
   void forget(sched::SchedulingEntity& entity) { placer_.forget(entity); }
 
   // ---- the real-time class between cores; own core, interrupts off -------------------------------------------------
   // The calling core has real-time entities waiting, or none. Before it looks where they could go.
   void note_real_time_waits(bool waits);
-  // Where `entity`, which waits on the calling core, would run at once; not in `except`. CoreId{max_cores}: nowhere.
+  // Where `entity`, which waits on the calling core, would run at once; not in `except`. no_core: nowhere.
   [[nodiscard]] CoreId real_time_target(const sched::SchedulingEntity& entity, const CoreSet& except) const;
   // The calling core may stand lower than it did: cores where real-time entities wait are asked to look again.
   void offer_room();
@@ -55,31 +73,83 @@ class SchedulingManager {
   [[nodiscard]] CoreSet cores() const { return ready_.snapshot(Order::acquire); }
   [[nodiscard]] std::string_view algorithm_name() const { return algorithm_.load(Order::acquire)->name; }
   [[nodiscard]] std::string_view placement_name() const { return placer_.current().name; }
+  [[nodiscard]] std::string_view migration_name() const { return migrator_.current().name; }
+  // The migration policy; task/migration.cpp does what it says.
+  [[nodiscard]] sched::Migrator& migrator() { return migrator_; }
+  [[nodiscard]] std::string_view groups_name() const {
+    const sched::GroupingDescriptor* groups = groups_.current();
+    return groups == nullptr ? sched::default_grouping : groups->name;
+  }
+
+  // ---- core groups: any core ---------------------------------------------------------------------------------------
+  // Of those online, the cores of a class's group; without groups all.
+  [[nodiscard]] CoreSet group_of(bool real_time) const { return groups_.group(real_time, usable()); }
+  // The mask that a thread which asked for `asked` has, for those who look.
+  [[nodiscard]] CoreSet shown_mask(const CoreSet& asked, bool real_time) const {
+    return groups_.shown(asked, real_time, usable());
+  }
+  // The calling core has looked at all its threads after a change (MessageType::core_groups).
+  void groups_taken();
+  void count_moved_by_groups() { groups_.count_moved(); }
+  // One interval of a dynamic ratio has passed (DynamicRatio).
+  void adapt_groups(sched::Demand& demand, bool begin) EXCLUDES(lock_);
 
   // ---- any core, from a thread's step ------------------------------------------------------------------------------
-  // Changes the policy of all cores; each core changes its timeline at its next look, which this causes.
-  // `text`: as policy_choice.h reads it. einval: refused, with the reason in the log; enomem. Then nothing changed.
-  Result<void> set_algorithm(std::string_view text) EXCLUDES(lock_);
-  Result<void> set_placement(std::string_view text) EXCLUDES(lock_);
+  // Changes the policy of all cores, the timeline also of some only; each core changes it at its next look, which this causes.
+  // `text`: as policy_choice.h reads it. einval: refused for `why`; enomem. Then nothing changed.
+  Result<void> set_algorithm(std::string_view text, sched::Refusal& why, const CoreSet& where = CoreSet::all()) EXCLUDES(lock_);
+  Result<void> set_placement(std::string_view text, sched::Refusal& why) EXCLUDES(lock_);
+  Result<void> set_migration(std::string_view text, sched::Refusal& why) EXCLUDES(lock_);
+  // The decisions of the policies are recorded from now on, beginning with new objects of them; or not any more
+  // (engine/recorded_timeline.h, engine/placement_recorder.h). After the trace was switched. enomem: timelines stay as they are.
+  Result<void> record_decisions(bool recorded) EXCLUDES(lock_);
+  // Partitions the cores, or unites them. einval: refused, ebusy: the last change is still under way, both with the reason
+  // in `why`; nothing changed. Also in the boot context.
+  Result<void> set_groups(std::string_view text, sched::Refusal& why) EXCLUDES(lock_);
 
   // Policies, then a table with a line for each core: text for /proc. Writes at most `size` bytes, returns how many.
-  size_t describe_scheduling(char* to, size_t size) const;
+  size_t describe_scheduling(char* to, size_t size) const EXCLUDES(lock_);
 
  private:
   friend SchedulingManager& scheduling();
   constexpr SchedulingManager() = default;
+  // Tells every scheduler whether there is anybody to spare for.
+  void set_kept() REQUIRES(lock_);
+  // Each core of `where` takes, at its next look, what choice_of(Scheduler) says: a Choice. An error: nothing changed.
+  struct Choice {
+    const sched::AlgorithmDescriptor* algorithm;
+    sched::TunableValues values;
+  };
+  template <class ChoiceOf>
+  Errno spread(const CoreSet& where, ChoiceOf&& choice_of) REQUIRES(lock_);
+  // Makes all cores look at what they are asked for; the calling one when its step is over.
+  void announce() REQUIRES(lock_);
+  static SchedulingManager the_manager;
 
-  SpinLock lock_{Rank::scheduling_manager, "scheduling manager"};  // one change of algorithm or of cores at a time
-  Duration tick_{};                                                // boot, then constant
+  [[nodiscard]] CoreId place_in_group(sched::SchedulingEntity& entity, sched::PlacementReason reason, const CoreSet& online);
+  [[nodiscard]] CoreId turn_away_unless_let_in(sched::SchedulingEntity& entity);
+  void tell_groups(const CoreSet& online) REQUIRES(lock_);
+  [[nodiscard]] sched::GroupLoads group_loads() const;
+  size_t describe_groups(char* to, size_t size) const;
+  size_t describe_timelines(char* to, size_t size) const EXCLUDES(lock_);
+
+  mutable SpinLock lock_{Rank::scheduling_manager, "scheduling manager"};  // one change of algorithm or of cores at a time
+  Duration tick_{};  // boot, then constant
   sched::Placer placer_{random_source::next};
-  Atomic<const sched::AlgorithmDescriptor*> algorithm_{nullptr};   // written under lock_ or at boot
-  sched::TunableValues tunables_;                                  // of algorithm_; the same
-  Atomic<Scheduler*> schedulers_[max_cores] = {};                  // boot writes each once
-  AtomicCoreSet ready_;                                            // cores whose scheduler is complete
-  AtomicCoreSet real_time_waits_;                                  // cores that look for other cores; each sets its own
-  Atomic<u64> widened_{0};                                         // affinity masks that could not be kept
+  sched::Migrator migrator_{random_source::next, placer_.all_statistics()};
+  Atomic<const sched::AlgorithmDescriptor*> algorithm_{nullptr};  // written under lock_ or at boot
+  sched::TunableValues tunables_;  // of algorithm_; the same
+  Atomic<Scheduler*> schedulers_[max_cores] = {};  // boot writes each once
+  u32 cores_expected_ GUARDED_BY(lock_) = 0;  // no core with this number or a higher one has a scheduler
+  AtomicCoreSet ready_;  // cores whose scheduler is complete
+  AtomicCoreSet real_time_waits_;  // cores that look for other cores; each sets its own
+  sched::CoreGroups groups_;  // changed under lock_
+  DynamicRatio dynamic_ratio_;
+  Atomic<u64> widened_{0};  // affinity masks that could not be kept
 };
 
-[[nodiscard]] SchedulingManager& scheduling();
+[[nodiscard]] inline SchedulingManager& scheduling() {
+  return SchedulingManager::the_manager;
+}
 
 }  // namespace corral

@@ -1,4 +1,4 @@
-#include "sched/engine/run_queue.h"
+#include "sched/engine/run_queue_guards.h"
 
 namespace corral::sched {
 
@@ -8,15 +8,10 @@ void count(Atomic<u64>& counter) {
   CoreStatistics::count(counter);
 }
 
-void set_charged(SchedulingEntity& entity, Instant until) {
-  __atomic_store_n(&entity.charged.ns, until.ns, __ATOMIC_RELEASE);
-}
-
 }  // namespace
 
 void RunQueue::publish() {
-  published_.publish(waiting_count_ + (running_ != nullptr ? 1 : 0), arrived_);
-  published_.load_weight.store(weight_, Order::relaxed);
+  published_.publish(waiting_count_ + (running_ != nullptr ? 1 : 0), weight_, arrived_);
   if (has_real_time_) [[unlikely]]
     publish_real_time();
 }
@@ -30,55 +25,32 @@ void RunQueue::publish_real_time() {
   published_.publish_urgency(highest);
 }
 
-void RunQueue::enter_class(SchedulingEntity& entity, EnqueueReason reason, Instant now) {
-  if (entity.real_time == 0) [[likely]] {
-    algorithm_->enqueue(entity, reason, now);
-  } else {
-    has_real_time_ = true;
-    real_time_.enqueue(entity, reason);
-  }
-}
-
 void RunQueue::leave_class(SchedulingEntity& entity, Instant now) {
   if (entity.real_time == 0) [[likely]] {
-    algorithm_->dequeue(entity, now);
+    tell_dequeue(entity, now);
   } else {
     real_time_.dequeue(entity);
   }
 }
 
 void RunQueue::charge(Instant now) {
-  if (running_ == nullptr || now <= charged_until_) return;
-  const Duration used = now - charged_until_;
-  charged_until_ = now;
-  set_charged(*running_, never);
-  __atomic_store_n(&running_->run_time.ns, running_->run_time.ns + used.ns, __ATOMIC_RELEASE);
-  set_charged(*running_, now);
-  if (running_->real_time == 0) [[likely]] {
-    algorithm_->charge(*running_, used, now);
-  } else {
-    real_time_.charge(*running_, used);
-    budget_.charge(used, now);
-  }
+  charge_now(now);
 }
 
 Instant RunQueue::review(Instant now) {
-  charge(now);
-  if (running_ == nullptr) return waiting_count_ == 0 ? never : now;
-  if (has_real_time_) [[unlikely]]
-    return review_real_time(now);
-  return algorithm_->review(*running_, now);
+  charge_now(now);
+  return review_charged(now);
 }
 
 Instant RunQueue::review_real_time(Instant now) {
   if (running_->real_time == 0) {
-    const Instant until = algorithm_->review(*running_, now);
+    const Instant until = ask_review(now);
     if (real_time_.waiting() == 0) return until;
     if (budget_.end(now) > now) return now;
     return until < budget_.renewal() ? until : budget_.renewal();
   }
   const Instant until = real_time_.review(*running_, now);
-  if (algorithm_->waiting() == 0) return until;
+  if (timeline_waiting() == 0) return until;
   const Instant budget_end = budget_.end(now);
   return until < budget_end ? until : budget_end;
 }
@@ -86,12 +58,13 @@ Instant RunQueue::review_real_time(Instant now) {
 // Something of the real-time class waits.
 Decision RunQueue::pick_real_time(Instant now) {
   Instant limit = never;
-  if (algorithm_->waiting() != 0) {
+  if (timeline_waiting() != 0) {
     limit = budget_.end(now);
     if (limit <= now) {
-      Decision decision = algorithm_->pick(now);
+      Decision decision = pick_timeline(now);
       if (budget_.renewal() < decision.until) decision.until = budget_.renewal();
-      return decision;
+      if (decision.entity != nullptr) return decision;
+      limit = never;  // none of those may run here
     }
   }
   SchedulingEntity* entity = real_time_.pick();
@@ -132,18 +105,12 @@ Instant RunQueue::renew_resting(Instant now) {
 }
 
 void RunQueue::put(SchedulingEntity& entity, EnqueueReason reason, Instant now) {
-  if (entity.has_deadline() && must_rest(entity, reason, now)) [[unlikely]]
-    return put_to_rest(entity);
-  entity.place = Place::queued;
-  entity.home = core_;
-  waiting_.push_back(entity);
-  ++waiting_count_;
-  weight_ += entity.weight;
-  enter_class(entity, reason, now);
+  put_now(entity, reason, now);
 }
 
 // Out of the engine's books; the algorithm has given it up already.
-void RunQueue::detach(SchedulingEntity& entity) {
+void RunQueue::detach(SchedulingEntity& entity, Instant now) {
+  turns_.end_wait(entity, now);
   waiting_.remove(entity);
   --waiting_count_;
   weight_ -= entity.weight;
@@ -156,22 +123,27 @@ Instant RunQueue::enqueue(SchedulingEntity& entity, EnqueueReason reason, Instan
     count(violations_.misplaced);
     return review(now);
   }
-  charge(now);
+  charge_now(now);
   if (expected) ++arrived_;
   if (entity.has_run() && entity.last_core != core_) count(published_.migrations_in);
-  put(entity, reason, now);
+  put_now(entity, reason, now);
   publish();
-  return review(now);
+  return review_charged(now);
 }
 
 bool RunQueue::remove(SchedulingEntity& entity, Instant now) {
+  if (entity.place == Place::resting && entity.home == core_) {
+    resting_.remove(entity);
+    entity.place = Place::nowhere;
+    return true;
+  }
   if (!waits_here(entity)) {
     count(violations_.misplaced);
     return false;
   }
   charge(now);
   leave_class(entity, now);
-  detach(entity);
+  detach(entity, now);
   publish();
   return true;
 }
@@ -181,8 +153,8 @@ bool RunQueue::leave(SchedulingEntity& entity, LeaveReason reason, Instant now) 
     count(violations_.misplaced);
     return false;
   }
-  charge(now);
-  set_charged(entity, {});
+  charge_now(now);
+  guards::set_charged(entity, {});
   running_ = nullptr;
   weight_ -= entity.weight;
   entity.last_ran = now;
@@ -190,11 +162,11 @@ bool RunQueue::leave(SchedulingEntity& entity, LeaveReason reason, Instant now) 
   if (reason == LeaveReason::ended) previous_ = nullptr;  // its memory may become another entity's
   if (reason == LeaveReason::preempted) {
     count(published_.preemptions);
-    put(entity, EnqueueReason::preempted, now);
+    put_now(entity, EnqueueReason::preempted, now);
   } else if (reason == LeaveReason::yielded) {
     put(entity, EnqueueReason::yielded, now);
   } else if (entity.real_time == 0) {
-    algorithm_->depart(entity, now);
+    tell_depart(entity, now);
   }
   publish();
   return true;
@@ -216,70 +188,65 @@ Decision RunQueue::pick(Instant now) {
     count(violations_.misplaced);
     leave(*running_, LeaveReason::preempted, now);
   }
-  Decision decision = real_time_.waiting() == 0 ? algorithm_->pick(now) : pick_real_time(now);
-  SchedulingEntity* refused = nullptr;
-  bool acceptable = false;
-  if (decision.entity == nullptr) {
-    if (waiting_count_ != 0) count(violations_.withheld);
-  } else if (!waits_here(*decision.entity)) {
-    count(violations_.not_waiting);
-  } else if (!decision.entity->allowed.contains(core_)) {
-    count(violations_.not_allowed);
-    refused = decision.entity;
-    // The algorithm has let it go; it goes back when another one has been found, which must not be this one.
-  } else {
-    acceptable = true;
-  }
-  if (!acceptable) {
-    decision = {take_any_allowed(now), now + tick_};
-    if (refused != nullptr) enter_class(*refused, EnqueueReason::preempted, now);
-  }
+  Decision decision = real_time_.waiting() == 0 ? pick_timeline(now) : pick_real_time(now);
+  if (decision.entity != nullptr && !decision.entity->allowed.contains(core_)) [[unlikely]]
+    decision = pick_instead_of(*decision.entity, now);
   if (decision.entity == nullptr) {
     publish();
     published_.begin_idle(now);
     return {};
   }
-  detach(*decision.entity);
+  detach(*decision.entity, now);
+  turns_.count();
   running_ = decision.entity;
   weight_ += running_->weight;
   running_->place = Place::running;
   running_->last_core = core_;
   charged_until_ = now;
-  set_charged(*running_, now);
+  guards::set_charged(*running_, now);
   if (running_ != previous_) count(published_.switches);
   previous_ = running_;
   published_.end_idle(now);
   publish();
+  decisions_[decision_count_++ % decisions_kept] = {now, decision.until, running_->number};
   return decision;
 }
 
-SchedulingAlgorithm* RunQueue::install(SchedulingAlgorithm& algorithm, Instant now) {
+// `refused` may not run here. The algorithm has let it go; it goes back when another one has been found, which must not be this one.
+Decision RunQueue::pick_instead_of(SchedulingEntity& refused, Instant now) {
+  count(violations_.not_allowed);
+  const SchedulingAlgorithm* asked = algorithm_;
+  const Decision decision{take_any_allowed(now), now + tick_};
+  if (algorithm_ == asked || refused.real_time != 0) enter_class(refused, EnqueueReason::preempted, now);
+  return decision;
+}
+
+SchedulingAlgorithm* RunQueue::install(SchedulingAlgorithm& algorithm, Instant now, Duration holds_back, bool departs) {
   charge(now);
   SchedulingAlgorithm* old = algorithm_;
   IntrusiveList<SchedulingEntity, &SchedulingEntity::engine_link> moving;
   if (old != nullptr) {
-    if (running_ != nullptr && running_->real_time == 0) old->depart(*running_, now);
-    for (u32 left = waiting_count_ - real_time_.waiting(); left > 0; --left) {
-      SchedulingEntity* entity = old->pick(now).entity;
-      if (entity == nullptr || !waits_here(*entity)) break;
-      old->depart(*entity, now);
+    if (running_ != nullptr && running_->real_time == 0) tell_depart(*running_, now);
+    for (u32 left = timeline_waiting(); left > 0; --left) {
+      SchedulingEntity* entity = ask_pick(now).entity;
+      if (entity == nullptr) {
+        fall_back(Misdeed::withheld, PolicyCall::pick, now);
+        entity = safe_.pick(now).entity;
+      }
       entity->place = Place::nowhere;  // so that a second answer of the same entity is noticed
       waiting_.remove(*entity);
       moving.push_back(*entity);
+      tell_depart(*entity, now);
     }
-    waiting_.for_each([&](SchedulingEntity& kept_back) {
-      if (kept_back.real_time != 0) return;  // not the timeline's
-      count(violations_.withheld);
-      old->dequeue(kept_back, now);
-      waiting_.remove(kept_back);
-      moving.push_back(kept_back);
-    });
   }
   algorithm_ = &algorithm;
+  departs_ = departs;
+  starvation_.begin(holds_back);
   while (SchedulingEntity* entity = moving.pop_front()) {
     entity->place = Place::queued;
     waiting_.push_back(*entity);
-    algorithm_->enqueue(*entity, EnqueueReason::migrated, now);
+    entity->waits_since = starvation_.clock();
+    tell_enqueue(*entity, EnqueueReason::migrated, now);
   }
   return old;
 }
@@ -302,7 +269,7 @@ void RunQueue::change(SchedulingEntity& entity, const Wishes& wishes, Instant no
   const bool moves = waits && (before == 0 || before != wishes.real_time);
   charge(now);
   if (moves) leave_class(entity, now);
-  if (running_ == &entity && before == 0 && wishes.real_time != 0) algorithm_->depart(entity, now);
+  if (running_ == &entity && before == 0 && wishes.real_time != 0) tell_depart(entity, now);
   if (rests) resting_.remove(entity);
   if (waits || running_ == &entity) weight_ += u64{weight} - entity.weight;
   entity.nice = nice;
@@ -326,8 +293,8 @@ void RunQueue::change(SchedulingEntity& entity, const Wishes& wishes, Instant no
 }
 
 SchedulingEntity* RunQueue::candidate_for(const CoreSet& targets) {
-  SchedulingEntity* last = algorithm_->last_waiting();
-  if (last != nullptr && waits_here(*last) && !(last->allowed & targets).empty()) return last;
+  SchedulingEntity* last = ask_last_waiting();
+  if (last != nullptr && !(last->allowed & targets).empty()) return last;
   for (SchedulingEntity* entity = waiting_.front(); entity != nullptr; entity = waiting_.next(*entity)) {
     if (!(entity->allowed & targets).empty()) return entity;
   }

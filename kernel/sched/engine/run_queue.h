@@ -8,10 +8,16 @@
 //  - The real-time class (real_time/queue.h) is asked before the timeline, whichever that is, within its budget.
 //  - Who has used up its reservation (deadline/server.h) rests: it is here, but does not wait and is not counted.
 //  - The running entity has been charged before the algorithm is asked anything.
+//  - Every call of the algorithm is guarded (arch/guarded_call.h). One that does wrong, in whatever way, is replaced at once by the
+//    engine's own (safe_policies.h), with all who wait (docs/safety.md).
 // Context: the owning core only, interrupts off, never nested. Nothing here allocates or waits.
 #pragma once
 
 #include "sched/core_statistics.h"
+#include "sched/engine/misdeed.h"
+#include "sched/engine/safe_policies.h"
+#include "sched/engine/starvation.h"
+#include "sched/engine/turns.h"
 #include "sched/real_time/budget.h"
 #include "sched/real_time/queue.h"
 #include "sched/scheduling_algorithm.h"
@@ -25,27 +31,43 @@ enum class LeaveReason : u8 { blocked, ended, yielded, preempted, migrating };
 struct Violations {
   Atomic<u64> not_waiting{0};  // the algorithm picked an entity that does not wait here
   Atomic<u64> not_allowed{0};  // … that may not run on this core
-  Atomic<u64> withheld{0};     // the algorithm picked nothing though entities wait, or did not give one back
-  Atomic<u64> misplaced{0};    // a caller put in an entity that is elsewhere, or took out one that is not here
+  Atomic<u64> withheld{0};  // the algorithm picked nothing though entities wait, or did not give one back
+  Atomic<u64> misbehaved{0};  // the algorithm failed in another way (Misdeed)
+  Atomic<u64> misplaced{0};  // a caller put in an entity that is elsewhere, or took out one that is not here
   [[nodiscard]] u64 total() const {
     return not_waiting.load(Order::relaxed) + not_allowed.load(Order::relaxed) + withheld.load(Order::relaxed) +
-           misplaced.load(Order::relaxed);
+           misbehaved.load(Order::relaxed) + misplaced.load(Order::relaxed);
   }
+};
+
+class RunQueue;
+// Told, on the queue's core, that its algorithm was replaced by the engine's own; which still has everyone who waits.
+class FallbackListener {
+ public:
+  virtual void fell_back(RunQueue& queue, SchedulingAlgorithm& failed, Misdeed misdeed, PolicyCall call, Instant now) = 0;
+
+ protected:
+  ~FallbackListener() = default;
 };
 
 class RunQueue {
  public:
   // `published` belongs to this queue from now on.
-  RunQueue(CoreId core, CoreStatistics& published, Duration tick) : core_{core}, tick_{tick}, published_{published} {}
+  RunQueue(CoreId core, CoreStatistics& published, Duration tick)
+      : core_{core}, tick_{tick}, published_{published}, safe_{tick} {}
 
   // Takes `algorithm` (empty, made for this core; must outlive its use) from now on. All waiting entities move over in
   // the order in which the old one would have run them. Returns the old one, empty; null at first.
-  SchedulingAlgorithm* install(SchedulingAlgorithm& algorithm, Instant now);
+  // `holds_back`, `departs`: as AlgorithmDescriptor says.
+  SchedulingAlgorithm* install(SchedulingAlgorithm& algorithm, Instant now, Duration holds_back = {}, bool departs = true);
+  void set_listener(FallbackListener& listener) { listener_ = &listener; }
+  // From time to time, while somebody waits: whether somebody starves.
+  void look_for_starving(Instant now);
 
   // `entity` waits here from now on. Returns until when the running entity may go on: `now` means that something
   // else is to be picked at once (also when nothing runs).
   Instant enqueue(SchedulingEntity& entity, EnqueueReason reason, Instant now);
-  // A waiting entity leaves for another core or for ever. False: it does not wait here (counted, nothing done).
+  // A waiting or resting entity leaves for another core or for ever. False: it is neither here (counted, nothing done).
   bool remove(SchedulingEntity& entity, Instant now);
   // Chooses the entity to run, which then is running(). Nothing may run: call leave() before. Null: nothing to run.
   Decision pick(Instant now);
@@ -73,6 +95,18 @@ class RunQueue {
   [[nodiscard]] u32 waiting() const { return waiting_count_; }
   // The one that would run last and may run on some core of `targets`, for a migration (remove() it then); else null.
   [[nodiscard]] SchedulingEntity* candidate_for(const CoreSet& targets);
+  // Calls visit(entity) for each that waits or rests here, which may remove() the one that it is given.
+  template <class Visitor>
+  void for_each_here(Visitor&& visit) {
+    for (SchedulingEntity *entity = waiting_.front(), *next; entity != nullptr; entity = next) {
+      next = waiting_.next(*entity);
+      visit(*entity);
+    }
+    for (SchedulingEntity *entity = resting_.first(), *next; entity != nullptr; entity = next) {
+      next = resting_.next(*entity);
+      visit(*entity);
+    }
+  }
   // A real-time entity waits, or this core stands lower than before: to be looked at by who balances the class between
   // cores. Stays true until real_time_looked_at().
   [[nodiscard]] bool real_time_changed() const { return real_time_changed_; }
@@ -83,20 +117,79 @@ class RunQueue {
   [[nodiscard]] SchedulingEntity* find_real_time(Visitor&& visit) {
     return real_time_.find(visit);
   }
+  // Of the waiting entities, those that would run last first, the first for which visit(entity) answers true, for a
+  // migration (remove() it then); at most `most` are visited. Null: none.
+  template <class Visitor>
+  [[nodiscard]] SchedulingEntity* find_from_tail(u32 most, Visitor&& visit) {
+    SchedulingEntity* const last = ask_last_waiting();
+    if (last != nullptr && waits_here(*last) && visit(*last)) return last;
+    SchedulingEntity* entity = waiting_.back();
+    for (u32 visited = 1; entity != nullptr && visited < most; ++visited, entity = waiting_.previous(*entity)) {
+      if (entity != last && visit(*entity)) return entity;
+    }
+    return nullptr;
+  }
   // When somebody who rests here goes on, with renew_resting(); never: nobody rests.
   [[nodiscard]] Instant next_renewal() const { return resting_.first_renewal(); }
   // Those whose period has ended wait again. Returns as enqueue().
   Instant renew_resting(Instant now);
   [[nodiscard]] u32 real_time_waiting() const { return real_time_.waiting(); }
   [[nodiscard]] const Violations& violations() const { return violations_; }
+  [[nodiscard]] const Turns& turns() const { return turns_; }
   [[nodiscard]] CoreId core() const { return core_; }
+
+  // ---- for the account of a failure ----
+  struct PastDecision {
+    Instant when{};
+    Instant until{};
+    i32 number = 0;  // of the entity
+  };
+  static constexpr u32 decisions_kept = 16;
+  // The last ones, the latest first.
+  template <class Visitor>
+  void for_each_decision(Visitor&& visit) const {
+    for (u32 i = 1; i <= decisions_kept && i <= decision_count_; ++i) visit(decisions_[(decision_count_ - i) % decisions_kept]);
+  }
+  template <class Visitor>
+  void for_each_waiting(Visitor&& visit) {
+    waiting_.for_each(visit);
+  }
 
  private:
   using Place = SchedulingEntity::Place;
   [[nodiscard]] bool waits_here(const SchedulingEntity& entity) const {
     return entity.place == Place::queued && entity.home == core_;
   }
+  // The safe timeline takes over, with all who wait in the timeline.
+  void fall_back(Misdeed misdeed, PolicyCall call, Instant now);
+  void fall_back_from(PolicyCall call, Instant now);  // the call did not come back
+  void dequeue_safely(SchedulingEntity& entity, bool came_back, Instant now);
+  void depart_safely(SchedulingEntity& entity, bool came_back, Instant now);
+  Instant review_safely(Instant now);
+  Decision pick_safely(Decision decision, bool came_back, Instant now);
+  Decision pick_withheld(Instant now);
+  // ---- the algorithm's calls, guarded; when one fails, what it was to do has been done by the safe timeline ----
+  void tell_enqueue(SchedulingEntity& entity, EnqueueReason reason, Instant now);
+  void tell_dequeue(SchedulingEntity& entity, Instant now);
+  void tell_charge(SchedulingEntity& running, Duration used, Instant now);
+  void tell_depart(SchedulingEntity& entity, Instant now);
+  Instant ask_review(Instant now);
+  Decision ask_pick(Instant now);
+  SchedulingEntity* ask_last_waiting();
+  // The same when the answer may not be null though somebody of the timeline waits; null: none of those may run here.
+  Decision pick_timeline(Instant now);
+  [[nodiscard]] u32 timeline_waiting() const { return waiting_count_ - real_time_.waiting(); }
+  // `until`, or earlier when others wait who might starve.
+  [[nodiscard]] Instant looked_at_until(Instant until, u32 others, Instant now) const {
+    if (others != 0 && until.ns - now.ns > starvation_.longest_turn().ns) [[unlikely]]
+      return now + starvation_.longest_turn();
+    return until;
+  }
   void put(SchedulingEntity& entity, EnqueueReason reason, Instant now);
+  // The same, inline (run_queue_guards.h).
+  void put_now(SchedulingEntity& entity, EnqueueReason reason, Instant now);
+  void charge_now(Instant now);
+  Instant review_charged(Instant now);  // charged already
   [[nodiscard]] static bool must_rest(SchedulingEntity& entity, EnqueueReason reason, Instant now);
   void put_to_rest(SchedulingEntity& entity);
   // The new reservation of an entity that is, or becomes, one with a deadline.
@@ -108,27 +201,35 @@ class RunQueue {
   Instant review_real_time(Instant now);
   Decision pick_real_time(Instant now);
   void publish_real_time();
-  void detach(SchedulingEntity& entity);
+  void detach(SchedulingEntity& entity, Instant now);
   SchedulingEntity* take_any_allowed(Instant now);
+  Decision pick_instead_of(SchedulingEntity& refused, Instant now);
   void publish();
 
   const CoreId core_;
   const Duration tick_;
   CoreStatistics& published_;
   SchedulingAlgorithm* algorithm_ = nullptr;
-  bool has_real_time_ = false;      // somebody of the real-time class is here, or was when this was published last
+  bool departs_ = false;  // the algorithm is told of departures
+  bool has_real_time_ = false;  // somebody of the real-time class is here, or was when this was published last
   bool real_time_changed_ = false;
   SchedulingEntity* running_ = nullptr;
   const SchedulingEntity* previous_ = nullptr;  // who ran last; only compared
   Instant charged_until_{};
   u32 waiting_count_ = 0;
-  u32 arrived_ = 0;    // entities that were on the way to here
-  u64 weight_ = 0;     // of all waiting and the running
+  u64 arrived_ = 0;  // entities that were on the way to here
+  u64 weight_ = 0;  // of all waiting and the running
   IntrusiveList<SchedulingEntity, &SchedulingEntity::engine_link> waiting_;
   Violations violations_;
+  Turns turns_;
   RealTimeQueue real_time_;
   RealTimeBudget budget_;
   RestingPlace resting_;
+  SafeTimeline safe_;
+  StarvationWatch starvation_;
+  FallbackListener* listener_ = nullptr;
+  u32 decision_count_ = 0;
+  PastDecision decisions_[decisions_kept];
 };
 
 }  // namespace corral::sched

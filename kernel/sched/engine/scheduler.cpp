@@ -1,41 +1,81 @@
 #include "sched/engine/scheduler.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "device/clock.h"
 #include "lib/container.h"
 #include "lib/format.h"
 #include "memory/heap.h"
+#include "sched/engine/fallbacks.h"
 #include "sync/interleave.h"
+#include "trace/trace.h"
 
 namespace corral {
 
 using sched::SchedulingEntity;
 
+namespace {
+
+bool destroy(sched::SchedulingAlgorithm& algorithm) {
+  algorithm.~SchedulingAlgorithm();
+  return true;
+}
+
+}  // namespace
+
 Scheduler::Scheduler(Core& core, sched::CoreStatistics& published, Duration tick)
-    : Device{device_class_object}, core_{core}, tick_{tick}, published_{published}, queue_{core.id(), published, tick} {}
+    : Device{device_class_object}, core_{core}, tick_{tick}, published_{published}, queue_{core.id(), published, tick} {
+  queue_.set_listener(*this);
+}
 
 Result<Scheduler::Installation*> Scheduler::prepare(const sched::AlgorithmDescriptor& algorithm,
                                                     const sched::TunableValues& tunables) const {
   // The descriptor's alignment is 64: the heap gives that from 64 bytes on.
-  static_assert(sizeof(Installation) <= cache_line);
-  void* memory = memory::allocate(cache_line + round_up(algorithm.size, cache_line));
+  constexpr size_t before = round_up(sizeof(Installation), cache_line);
+  void* memory = memory::allocate(before + round_up(algorithm.size, cache_line));
   if (memory == nullptr) return Errno::enomem;
-  void* storage = static_cast<u8*>(memory) + cache_line;
-  return ::new (memory) Installation{&algorithm, algorithm.make(storage, {core_.id(), tick_, tunables})};
+  void* storage = static_cast<u8*>(memory) + before;
+  const sched::AlgorithmParameters parameters{core_.id(), tick_, tunables};
+  sched::SchedulingAlgorithm* made = nullptr;
+  Duration holds_back{};
+  const bool well = arch::ask_guarded(made, algorithm.make, storage, parameters) &&
+                    (algorithm.holds_back == nullptr || arch::ask_guarded(holds_back, algorithm.holds_back, parameters));
+  if (!well) {
+    memory::release(memory);
+    sched::fallbacks::note_not_made(algorithm);
+    return Errno::einval;
+  }
+  auto* installation = ::new (memory) Installation{&algorithm, made, holds_back, tunables};
+  if (trace::wants(trace::Event::timeline_called)) {
+    installation->recorded = true;
+    installation->recorder.stand_for(*made, algorithm, parameters);
+  }
+  return installation;
 }
 
 void Scheduler::discard(Installation* installation) {
   if (installation == nullptr) return;
-  installation->algorithm->~SchedulingAlgorithm();
+  // One that fails in its destructor leaves nothing that anybody needs.
+  bool done = false;
+  if (!installation->failed) static_cast<void>(arch::ask_guarded(done, destroy, *installation->algorithm));
   memory::release(installation);
 }
 
 void Scheduler::adopt(Installation& installation, Instant now) {
-  queue_.install(*installation.algorithm, now);
+  incoming_ = &installation;
+  queue_.install(installation.front(), now, installation.holds_back, installation.descriptor->departs);
   discard(installed_);
-  installed_ = &installation;
-  in_use_.store(installation.descriptor, Order::release);
+  installed_ = std::exchange(incoming_, nullptr);
+  in_use_.store(installation.failed ? &sched::SafeTimeline::descriptor : installation.descriptor, Order::release);
+}
+
+void Scheduler::fell_back(sched::RunQueue& queue, sched::SchedulingAlgorithm& failed, sched::Misdeed misdeed,
+                          sched::PolicyCall call, Instant now) {
+  Installation& guilty = incoming_ != nullptr && &incoming_->front() == &failed ? *incoming_ : *installed_;
+  guilty.failed = true;
+  in_use_.store(&sched::SafeTimeline::descriptor, Order::release);
+  sched::fallbacks::note_timeline(queue, *guilty.descriptor, guilty.values, misdeed, call, now);
 }
 
 Result<void> Scheduler::start(const sched::AlgorithmDescriptor& algorithm, const sched::TunableValues& tunables) {
@@ -111,7 +151,7 @@ SchedulingEntity* Scheduler::pick_next() {
   look(now);
   const sched::Decision decision = queue_.pick(now);
   reschedule_wanted_ = false;
-  slice_end_ = decision.entity == nullptr ? never : decision.until;
+  slice_end_ = decision.entity == nullptr ? never : std::max(decision.until, now + shortest_turn());
   if (decision.entity != nullptr) arm(slice_end_, now);  // an idle core's timer is set by Core::sleep()
   return decision.entity;
 }
@@ -128,6 +168,7 @@ bool Scheduler::remove(SchedulingEntity& waiting) {
 void Scheduler::on_timer() {
   const Instant now = clock::now();
   look(now);
+  queue_.look_for_starving(now);
   const Instant until = queue_.review(now);
   if (until <= now) want_reschedule();
   // What was armed has fired: arm again in any case; but for a slice that is over, pick_next() does.

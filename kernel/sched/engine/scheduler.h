@@ -12,23 +12,25 @@
 #include "core/core.h"
 #include "core/outbox.h"
 #include "lib/result.h"
+#include "sched/engine/recorded_timeline.h"
 #include "sched/engine/run_queue.h"
 
 namespace corral {
 
-class Scheduler final : public Device {
+class Scheduler final : public Device, private sched::FallbackListener {
  public:
   static constexpr DeviceClass device_class_object{"scheduler"};
 
   // `published`: this core's numbers. `tick`: the natural quantum, 1 / timer.hz, above 0.
   Scheduler(Core& core, sched::CoreStatistics& published, Duration tick);
 
-  // Makes the first algorithm. Before the core's `scheduler` pointer is set and before anyone may place entities here.
+  // Makes the first algorithm. einval: that failed. Before the core's `scheduler` pointer is set and before anyone may place entities here.
   // enomem; ebusy: started already.
   Result<void> start(const sched::AlgorithmDescriptor& algorithm, const sched::TunableValues& tunables);
 
   // ---- own core ----------------------------------------------------------------------------------------------------
-  // Changes the algorithm now; all waiting entities move over in order. enomem: nothing changed.
+  // Changes the algorithm now; all waiting entities move over in order. enomem, einval (it could not
+  // be made): nothing changed.
   Result<void> change_algorithm(const sched::AlgorithmDescriptor& algorithm, const sched::TunableValues& tunables);
   // `entity`, in no queue, waits here from now on.
   void enqueue(sched::SchedulingEntity& entity, sched::EnqueueReason reason);
@@ -36,7 +38,7 @@ class Scheduler final : public Device {
   [[nodiscard]] sched::SchedulingEntity* pick_next();
   // The running entity stops running; after yielded and preempted it waits again, else it is in no queue.
   void leave(sched::SchedulingEntity& running, sched::LeaveReason reason);
-  // A waiting entity goes elsewhere. False: it does not wait here (counted as a violation).
+  // A waiting or resting entity goes elsewhere. False: it is neither here (counted as a violation).
   bool remove(sched::SchedulingEntity& waiting);
   // The core's timer interrupted: ends the slice if it is over, arms the timer again if not.
   void on_timer();
@@ -67,6 +69,25 @@ class Scheduler final : public Device {
   }
   // A waiting entity that may go to one of `targets`, the one that would run last here; null: none.
   [[nodiscard]] sched::SchedulingEntity* candidate_for(const CoreSet& targets) { return queue_.candidate_for(targets); }
+  // Somebody waits here, and an idle core could have something (sched/engine/migrator.h).
+  [[nodiscard]] bool may_have_to_spare() const { return queue_.waiting() > kept_.load(Order::relaxed); }
+  // This core, when idle, may be given something by another one.
+  [[nodiscard]] bool may_be_given() const { return kept_.load(Order::relaxed) != keeps_all; }
+  // How many wait besides the one that runs or is about to.
+  [[nodiscard]] u32 spare() const {
+    return running() == nullptr && queue_.waiting() != 0 ? queue_.waiting() - 1 : queue_.waiting();
+  }
+  // See RunQueue.
+  template <class Visitor>
+  [[nodiscard]] sched::SchedulingEntity* find_from_tail(u32 most, Visitor&& visit) {
+    return queue_.find_from_tail(most, visit);
+  }
+  // Calls visit(entity) for each that waits or rests here, which may remove() the one that it is given.
+  template <class Visitor>
+  void for_each_here(Visitor&& visit) {
+    queue_.for_each_here(visit);
+    watch_renewals();
+  }
   [[nodiscard]] sched::SchedulingEntity* running() const { return queue_.running(); }
   [[nodiscard]] u32 waiting() const { return queue_.waiting(); }
   [[nodiscard]] Instant slice_end() const { return slice_end_; }
@@ -75,6 +96,7 @@ class Scheduler final : public Device {
   [[nodiscard]] Core& core() const { return core_; }
   [[nodiscard]] const sched::AlgorithmDescriptor& algorithm() const { return *in_use_.load(Order::acquire); }
   [[nodiscard]] const sched::Violations& violations() const { return queue_.violations(); }
+  [[nodiscard]] const sched::Turns& turns() const { return queue_.turns(); }
   [[nodiscard]] const sched::CoreStatistics& statistics() const { return published_; }
   size_t describe(char* to, size_t size) const override;
 
@@ -85,16 +107,27 @@ class Scheduler final : public Device {
   struct Installation {
     const sched::AlgorithmDescriptor* descriptor;
     sched::SchedulingAlgorithm* algorithm;
+    Duration holds_back;
+    sched::TunableValues values;
+    bool failed = false;  // it was replaced by the engine's own; nothing of it is called any more
+    bool recorded = false;  // its calls are written into the trace
+    sched::RecordedTimeline recorder{};
+    // What the run queue calls.
+    [[nodiscard]] sched::SchedulingAlgorithm& front() { return recorded ? recorder : *algorithm; }
   };
   [[nodiscard]] Result<Installation*> prepare(const sched::AlgorithmDescriptor& algorithm,
                                               const sched::TunableValues& tunables) const;
   static void discard(Installation* installation);  // null is allowed
+  void fell_back(sched::RunQueue& queue, sched::SchedulingAlgorithm& failed, sched::Misdeed misdeed, sched::PolicyCall call,
+                 Instant now) override;
   void adopt(Installation& installation, Instant now);
   // Any core: `installation` (made by prepare()) is to be adopted at this core's next look.
   void want_algorithm(Installation& installation);
   // Own core: adopts what another core wants.
   void look(Instant now);
   void continue_until(Instant until, Instant now);
+  // No policy makes turns so short that nobody gets ahead.
+  [[nodiscard]] Duration shortest_turn() const { return Duration{static_cast<i64>(static_cast<u64>(tick_.ns) / 64)}; }
   // Wakes the core when somebody who rests here goes on.
   void watch_renewals() {
     if (queue_.next_renewal() != (renewal_.pending() ? renewal_.when() : never)) [[unlikely]]
@@ -111,18 +144,24 @@ class Scheduler final : public Device {
   sched::CoreStatistics& published_;
   sched::RunQueue queue_;
   Installation* installed_ = nullptr;
+  Installation* incoming_ = nullptr;  // while it is being adopted
   Instant slice_end_ = never;
   bool reschedule_wanted_ = false;
   TimerEvent renewal_{on_renewal};  // of the first who rests here
   Letter announcement_;  // of this core to others: SchedulingManager::set_algorithm
-  Letter room_;          // the same: SchedulingManager::offer_room
+  Letter room_;  // the same: SchedulingManager::offer_room
+  Letter groups_;  // the same: SchedulingManager::set_groups
 
   // ---- guarded by the manager's lock ----
   Installation* prepared_ = nullptr;  // made for this core by a change that is not complete yet
+  const sched::AlgorithmDescriptor* chosen_ = nullptr;  // what was chosen for this core last, with these values
+  sched::TunableValues chosen_values_;
 
   // ---- any ----
-  Atomic<const sched::AlgorithmDescriptor*> in_use_{nullptr};          // own core writes
-  alignas(cache_line) Atomic<Installation*> wanted_{nullptr};          // exchanged: exactly one party has each
+  static constexpr u32 keeps_all = ~u32{0};
+  Atomic<u32> kept_{keeps_all};  // with not more waiting, nobody is to be looked for who could go; the manager writes
+  Atomic<const sched::AlgorithmDescriptor*> in_use_{nullptr};  // own core writes
+  alignas(cache_line) Atomic<Installation*> wanted_{nullptr};  // exchanged: exactly one party has each
 };
 
 }  // namespace corral

@@ -22,12 +22,12 @@ class Affinity final : public PlacementPolicy {
       const bool is_warm = request.now - entity.last_ran < system.tunables.time(warm);
       if (load == 0 || (is_warm && load < system.tunables.number(crowd))) return entity.last_core;
     }
-    const auto threads = [cores = system.cores.data()](CoreId core) -> u64 { return cores[core.value].load(); };
-    const auto threads_here = [&] {
-      const u64 load = threads(request.here);
+    const auto threads = [](const CoreStatistics& core) -> u64 { return core.load(); };
+    const auto threads_here = [created](const CoreStatistics& core) -> u64 {
+      const u64 load = core.load();
       return created && load > 0 ? load - 1 : load;  // its creator does not count
     };
-    return least(request, threads, threads_here).core;
+    return system.id_of(*least(request, system.cores.data(), threads, threads_here).core);
   }
 };
 

@@ -25,25 +25,25 @@ class Blend final : public PlacementPolicy {
     const CoreStatistics* cores = system.cores.data();
     const SchedulingEntity& entity = request.entity;
     const bool created = request.reason == PlacementReason::created;
-    const CoreId last = !created && entity.has_run() ? entity.last_core : CoreId{max_cores};
+    const CoreStatistics* const last = !created && entity.has_run() ? cores + entity.last_core.value : nullptr;
+    const u64 time = RecentUse::time_of(request.now);
     const u64 cold_score = weights.of[cold] * whole;
-    const u64 last_score = last.value < max_cores ? weights.of[cold] * coldness(request, system.tunables.time(warm)) : 0;
-    const auto score_of = [&](CoreId core, u64 without) {
-      const CoreStatistics& numbers = cores[core.value];
-      u64 score = core == last ? last_score : cold_score;
+    const u64 last_score = last != nullptr ? weights.of[cold] * coldness(request, system.tunables.time(warm)) : 0;
+    const auto score_of = [&](const CoreStatistics& core, u64 without) {
+      u64 score = &core == last ? last_score : cold_score;
       if (weights.of[threads] != 0) {
-        const u64 load = numbers.load();
+        const u64 load = core.load();
         score += weights.of[threads] * whole * (load > without ? load - without : 0);
       }
-      if (weights.of[weight] != 0) score += weights.of[weight] * numbers.load_weight.load(Order::relaxed);
-      if (weights.of[use] != 0) score += weights.of[use] * numbers.recent_use(request.now);
+      if (weights.of[weight] != 0) score += weights.of[weight] * core.load_weight();
+      if (weights.of[use] != 0) score += weights.of[use] * core.recent_use(time);
       return score;
     };
     const u64 away_score = weights.of[away] * whole;
-    return least(
-               request, [&](CoreId core) { return score_of(core, 0) + away_score; },
-               [&] { return score_of(request.here, created ? 1 : 0); })  // its creator does not count
-        .core;
+    const LeastCore best = least(
+        request, cores, [&](const CoreStatistics& core) { return score_of(core, 0) + away_score; },
+        [&](const CoreStatistics& here) { return score_of(here, created ? 1 : 0); });  // its creator does not count
+    return system.id_of(*best.core);
   }
 
  private:

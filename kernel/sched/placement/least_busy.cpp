@@ -11,6 +11,7 @@ struct LoadInTime {
     const u64 threads = core.load();
     return with_threads(core, threads > 0 ? threads - 1 : 0);
   }
+  static bool is_idle(u64 load) { return load <= RecentUse::highest_rank; }
   static constexpr u64 worth_moving = 2 * (RecentUse::highest_rank + 1);
 
  private:

@@ -9,6 +9,7 @@ struct LoadInThreads {
     const u64 load = core.load();
     return load > 0 ? load - 1 : 0;
   }
+  static bool is_idle(u64 load) { return load == 0; }
   static constexpr u64 worth_moving = 2;
 };
 using LeastLoaded = LeastOf<LoadInThreads>;

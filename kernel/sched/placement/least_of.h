@@ -12,38 +12,45 @@
 namespace corral::sched {
 
 struct LeastCore {
-  CoreId core{};
+  const CoreStatistics* core = nullptr;
   u64 load = ~u64{0};
 };
 
-// The first with the smallest load from the candidate after the asking core round to that one itself: load_of(CoreId), for
-// that one load_here(). Nothing is better than 0.
+// The first with the smallest load from the candidate after the asking core round to that one itself: load_of(CoreStatistics), for
+// that one load_here(CoreStatistics). Nothing is better than 0.
 template <class LoadOf, class LoadHere>
-[[gnu::always_inline]] inline LeastCore least(const PlacementRequest& request, LoadOf&& load_of, LoadHere&& load_here) {
+[[gnu::always_inline]] inline LeastCore least(const PlacementRequest& request, const CoreStatistics* cores, LoadOf&& load_of,
+                                              LoadHere&& load_here) {
   LeastCore best;
   const u32 own_word = request.here.value / 64;
   const u64 own_bit = u64{1} << request.here.value % 64;
-  // The word of the asking core comes twice: first what is after that core, at the end what is before it.
-  u64 mask = ~(own_bit | (own_bit - 1));
-  for (u32 i = 0; i <= CoreSet::words && best.load != 0; ++i) {
-    const u32 word = (own_word + i) % CoreSet::words;
-    if (i == CoreSet::words) mask = own_bit - 1;
-    for (u64 bits = request.candidates.word(word) & mask; bits != 0; bits &= bits - 1) {
-      const CoreId core{word * 64 + static_cast<u32>(__builtin_ctzll(bits))};
+  const auto look_at = [&](u32 word, u64 candidates) {
+    const CoreStatistics* const first = cores + size_t{word} * 64;
+    for (; candidates != 0; candidates &= candidates - 1) {
+      const CoreStatistics& core = first[__builtin_ctzll(candidates)];
       const u64 load = load_of(core);
-      if (load < best.load) best = {core, load};
+      if (load < best.load) [[unlikely]]
+        best = {&core, load};
     }
-    mask = ~u64{0};
+  };
+  const u64 own_candidates = request.candidates.word(own_word);
+  look_at(own_word, own_candidates & ~(own_bit | (own_bit - 1)));
+  const u32 words = own_word < request.words ? request.words : own_word + 1;
+  const auto next = [words](u32 word) { return word + 1 == words ? 0 : word + 1; };
+  for (u32 word = next(own_word); word != own_word && best.load != 0; word = next(word)) {
+    look_at(word, request.candidates.word(word));
   }
-  if (best.load != 0 && request.candidates.contains(request.here)) {
-    const u64 load = load_here();
-    if (load < best.load) best = {request.here, load};
+  if (best.load != 0) look_at(own_word, own_candidates & (own_bit - 1));
+  if (best.load != 0 && (own_candidates & own_bit) != 0) {
+    const CoreStatistics& here = cores[request.here.value];
+    const u64 load = load_here(here);
+    if (load < best.load) best = {&here, load};
   }
   return best;
 }
 
 // Measure: what load is. load(CoreStatistics) → u64; load_without(CoreStatistics, SchedulingEntity) → u64, of a core whose running
-// entity, the creator of that one, does not count; worth_moving, the difference that a move is worth.
+// entity, the creator of that one, does not count; is_idle(load): nobody is there; worth_moving, the difference that a move is worth.
 template <class Measure>
 class LeastOf : public PlacementPolicy {
  public:
@@ -53,12 +60,12 @@ class LeastOf : public PlacementPolicy {
     const bool created = request.reason == PlacementReason::created;
     const bool may_stay = !created && request.entity.has_run() && request.candidates.contains(last);
     if (may_stay && cores[last.value].load() == 0) return last;
-    const auto load_of = [cores](CoreId core) { return Measure::load(cores[core.value]); };
-    const LeastCore best = least(request, load_of, [&] {
-      return created ? Measure::load_without(cores[request.here.value], request.entity) : load_of(request.here);
+    const LeastCore best = least(request, cores, Measure::load, [&](const CoreStatistics& here) {
+      return created ? Measure::load_without(here, request.entity) : Measure::load(here);
     });
-    if (!may_stay || cores[best.core.value].load() == 0) return best.core;
-    return best.load + Measure::worth_moving <= load_of(last) ? best.core : last;
+    const bool moves =
+        !may_stay || Measure::is_idle(best.load) || best.load + Measure::worth_moving <= Measure::load(cores[last.value]);
+    return moves ? system.id_of(*best.core) : last;
   }
 };
 

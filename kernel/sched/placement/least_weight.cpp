@@ -5,13 +5,12 @@
 namespace corral::sched {
 
 struct LoadInWeight {
-  static u64 load(const CoreStatistics& core) {
-    return core.load_weight.load(Order::relaxed) + u64{core.on_the_way()} * weight_of_nice_0;
-  }
+  static u64 load(const CoreStatistics& core) { return core.load_weight(); }
   static u64 load_without(const CoreStatistics& core, const SchedulingEntity& child) {
     const u64 all = load(core);
     return all > child.weight ? all - child.weight : 0;  // creator and child weigh the same, as a rule
   }
+  static bool is_idle(u64 load) { return load == 0; }
   static constexpr u64 worth_moving = 2 * u64{weight_of_nice_0};
 };
 using LeastWeight = LeastOf<LoadInWeight>;

@@ -15,7 +15,7 @@
 namespace corral::sched {
 
 // The core of `candidates` that stands lowest, where `entity` would run at once; `preferred` before its equals, idle ones
-// before others. CoreId{max_cores}: everywhere is somebody as high or higher.
+// before others. no_core: everywhere is somebody as high or higher.
 inline CoreId lowest_below(const SchedulingEntity& entity, const CoreSet& candidates, CoreId preferred,
                            std::span<const CoreStatistics> cores) {
   struct Standing {

@@ -1,5 +1,5 @@
 // The device list and the interrupt table, on a machine of threads.
-// sources: kernel/device/device.cpp kernel/device/interrupts.cpp
+// sources: kernel/device/device.cpp kernel/device/interrupts.cpp kernel/trace/trace.cpp
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,7 +1,14 @@
 // Scheduler and SchedulingManager on cores that are objects only: their timers are notes, their messages are delivered when
 // the test says so.
-// sources: kernel/sched/*.cpp kernel/sched/engine/run_queue.cpp kernel/sched/engine/placer.cpp
+// sources: kernel/sched/*.cpp kernel/sched/engine/run_queue*.cpp kernel/sched/engine/placer.cpp
+// sources: kernel/sched/engine/safe_policies.cpp
+// sources: kernel/sched/engine/migrator.cpp kernel/sched/migration/*.cpp
 // sources: kernel/sched/engine/scheduler.cpp kernel/sched/engine/manager.cpp kernel/sched/engine/random_source.cpp
+// sources: kernel/sched/engine/manager_text.cpp kernel/sched/engine/manager_groups.cpp
+// sources: kernel/sched/engine/core_groups.cpp kernel/sched/engine/dynamic_ratio.cpp
+// sources: kernel/sched/groups/*.cpp
+// sources: kernel/sched/engine/recorded_timeline.cpp kernel/sched/engine/placement_recorder.cpp
+// sources: kernel/trace/trace.cpp kernel/sched/engine/fallbacks.cpp
 // sources: kernel/sched/algorithms/*.cpp kernel/sched/placement/*.cpp
 #include <gtest/gtest.h>
 
@@ -11,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "core/call_watch.h"
 #include "memory/heap.h"
 #include "sched/engine/manager.h"
 #include "support/host_machine.h"
@@ -35,6 +43,8 @@ i64 live_allocations = 0;
 Instant clock::now() {
   return time_now;
 }
+bool call_watch::detail::asleep = false;
+void call_watch::detail::wake() {}
 bool arch::hardware_random(u64&) {
   return false;
 }
@@ -84,6 +94,19 @@ void pass(Duration time) {
   time_now = time_now + time;
 }
 
+Result<void> set_algorithm(const char* text, const CoreSet& where = CoreSet::all()) {
+  Refusal why;
+  return scheduling().set_algorithm(text, why, where);
+}
+Result<void> set_placement(const char* text) {
+  Refusal why;
+  return scheduling().set_placement(text, why);
+}
+Result<void> set_migration(const char* text) {
+  Refusal why;
+  return scheduling().set_migration(text, why);
+}
+
 // The one manager of this program; four cores.
 struct Engine : testing::Test {
   static void SetUpTestSuite() {
@@ -92,6 +115,8 @@ struct Engine : testing::Test {
     ASSERT_NE(host::take_log().find("cfs"), std::string::npos) << "the message names what there is";
     ASSERT_EQ(scheduling().initialise({.placement = "best"}).error(), Errno::einval);
     ASSERT_NE(host::take_log().find("least-loaded"), std::string::npos);
+    ASSERT_EQ(scheduling().initialise({.migration = "never"}).error(), Errno::einval);
+    ASSERT_NE(host::take_log().find("pull"), std::string::npos);
     ASSERT_EQ(scheduling().initialise({.tick = Duration{}}).error(), Errno::einval);
     ASSERT_TRUE(scheduling().initialise({}).ok());
     ASSERT_TRUE(scheduling().cores().empty());
@@ -104,7 +129,7 @@ struct Engine : testing::Test {
   void SetUp() override {
     current = 0;
     use("cfs");
-    ASSERT_TRUE(scheduling().set_placement("least-loaded").ok());
+    ASSERT_TRUE(set_placement("least-loaded").ok());
   }
   void TearDown() override {
     for (Core& core : machine) {
@@ -119,7 +144,7 @@ struct Engine : testing::Test {
   }
   // Changes the algorithm and lets every core look.
   static void use(const char* name) {
-    ASSERT_TRUE(scheduling().set_algorithm(name).ok());
+    ASSERT_TRUE(set_algorithm(name).ok());
     deliver();
     for (Core& core : machine) {
       current = core.id().value;
@@ -230,7 +255,7 @@ TEST_F(Engine, BeforeAnyCoreIsOnlineTheAskingOneIsTheAnswer) {
 TEST_F(Engine, ACoreWithoutASchedulerGetsNobody) {
   online_cores = CoreSet::first(6);  // 4 and 5 are online, but their schedulers are not complete
   for (const char* policy : {"random", "round-robin", "least-loaded"}) {
-    ASSERT_TRUE(scheduling().set_placement(policy).ok());
+    ASSERT_TRUE(set_placement(policy).ok());
     for (u32 i = 0; i < 50; ++i) {
       SchedulingEntity& entity = make();
       EXPECT_LT(scheduling().place(entity, PlacementReason::created).value, 4u) << policy;
@@ -262,9 +287,9 @@ TEST_F(Engine, ChangingTheAlgorithmMovesEveryoneAndLeaksNothing) {
   ASSERT_EQ(busy.pick_next(), &entities[0]);
   const i64 live = live_allocations;
   current = 0;
-  EXPECT_EQ(scheduling().set_algorithm("none").error(), Errno::einval);
-  ASSERT_TRUE(scheduling().set_algorithm("fifo").ok());
-  ASSERT_TRUE(scheduling().set_algorithm("rr").ok()) << "before anyone has looked";
+  EXPECT_EQ(set_algorithm("none").error(), Errno::einval);
+  ASSERT_TRUE(set_algorithm("fifo").ok());
+  ASSERT_TRUE(set_algorithm("rr").ok()) << "before anyone has looked";
   EXPECT_EQ(scheduling().algorithm_name(), "rr");
   EXPECT_EQ(posted.size(), 6u);
   deliver();
@@ -281,11 +306,32 @@ TEST_F(Engine, ChangingTheAlgorithmMovesEveryoneAndLeaksNothing) {
   EXPECT_EQ(live_allocations, live);
 }
 
+TEST_F(Engine, SomeCoresMayHaveAnotherAlgorithm) {
+  const auto text = [] {
+    std::vector<char> room(16 << 10);
+    return std::string{room.data(), scheduling().describe_scheduling(room.data(), room.size())};
+  };
+  const CoreSet some = CoreSet::of(CoreId{1}) | CoreSet::of(CoreId{3});
+  ASSERT_TRUE(set_algorithm("mlfq:levels=3", some).ok());
+  deliver();
+  for (u32 core = 0; core < 4; ++core) {
+    EXPECT_EQ(timeline(core).pick_next(), nullptr);
+    EXPECT_STREQ(timeline(core).algorithm().name, some.contains(CoreId{core}) ? "mlfq" : "cfs");
+  }
+  EXPECT_EQ(scheduling().algorithm_name(), "cfs");
+  EXPECT_NE(text().find("timeline of core 1: mlfq:levels=3,quantum=100,boost="), std::string::npos) << text();
+  EXPECT_EQ(text().find("timeline of core 2"), std::string::npos);
+  EXPECT_EQ(set_algorithm("none", some).error(), Errno::einval);
+  EXPECT_NE(text().find("timeline of core 3: mlfq"), std::string::npos);
+  use("rr");
+  EXPECT_EQ(text().find("timeline of core"), std::string::npos);
+}
+
 TEST_F(Engine, WithoutMemoryNoAlgorithmChanges) {
   const i64 live = live_allocations;
   for (i64 n = 0; n < 4; ++n) {
     allocations_until_failure = n;
-    EXPECT_EQ(scheduling().set_algorithm("fifo").error(), Errno::enomem) << n;
+    EXPECT_EQ(set_algorithm("fifo").error(), Errno::enomem) << n;
     EXPECT_EQ(scheduling().algorithm_name(), "cfs");
     EXPECT_EQ(live_allocations, live);
   }
@@ -300,9 +346,9 @@ TEST_F(Engine, WithoutMemoryNoAlgorithmChanges) {
 }
 
 TEST_F(Engine, PlacementChangesWhileRunning) {
-  EXPECT_EQ(scheduling().set_placement("worst").error(), Errno::einval);
+  EXPECT_EQ(set_placement("worst").error(), Errno::einval);
   EXPECT_EQ(scheduling().placement_name(), "least-loaded");
-  ASSERT_TRUE(scheduling().set_placement("round-robin").ok());
+  ASSERT_TRUE(set_placement("round-robin").ok());
   EXPECT_EQ(scheduling().placement_name(), "round-robin");
   std::map<u32, u32> hits;
   for (int i = 0; i < 8; ++i) {
@@ -311,6 +357,40 @@ TEST_F(Engine, PlacementChangesWhileRunning) {
     scheduling().forget(entity);
   }
   for (u32 core = 0; core < 4; ++core) EXPECT_EQ(hits[core], 2u);
+}
+
+TEST_F(Engine, AChangeOfMigrationReachesEveryCore) {
+  EXPECT_EQ(set_migration("sometimes").error(), Errno::einval);
+  EXPECT_EQ(scheduling().migration_name(), "pull");
+  EXPECT_TRUE(posted.empty());
+  for (const char* name : {"push", "none", "both:hot=7", "pull"}) {
+    ASSERT_TRUE(set_migration(name).ok());
+    EXPECT_EQ(posted.size(), 3u) << "cores that sleep look for work, or cease to";
+    deliver();
+    const bool pulls = scheduling().migrator().pulls();
+    SchedulingEntity& entity = make();
+    for (u32 core = 0; core < 4; ++core) {
+      EXPECT_TRUE(timeline(core).reschedule_wanted());
+      EXPECT_EQ(timeline(core).pick_next(), nullptr);
+      EXPECT_EQ(timeline(core).may_be_given(), pulls) << name;
+    }
+    EXPECT_FALSE(timeline(2).may_have_to_spare());
+    timeline(2).enqueue(entity, EnqueueReason::created);
+    EXPECT_EQ(timeline(2).may_have_to_spare(), pulls) << name;
+    EXPECT_EQ(timeline(2).spare(), 0u) << "the one that is about to run";
+    EXPECT_TRUE(timeline(2).remove(entity));
+  }
+  current = 0;
+}
+
+TEST_F(Engine, WhereAThreadMayBe) {
+  SchedulingEntity& entity = make();
+  entity.allowed = CoreSet::of(CoreId{2});
+  entity.allowed.add(CoreId{200});
+  EXPECT_EQ(scheduling().cores_for(entity), CoreSet::of(CoreId{2}));
+  online_cores.remove(CoreId{2});
+  EXPECT_TRUE(scheduling().cores_for(entity).empty());
+  online_cores = CoreSet::first(4);
 }
 
 TEST_F(Engine, NiceValuesOfRunningWaitingAndSleepingEntities) {
@@ -325,7 +405,7 @@ TEST_F(Engine, NiceValuesOfRunningWaitingAndSleepingEntities) {
   mine.set_nice(waiting, -5);
   mine.set_nice(sleeping, 100);
   EXPECT_EQ(sleeping.nice, 19);
-  EXPECT_EQ(mine.statistics().load_weight.load(Order::relaxed), weight_of(5) + weight_of(-5));
+  EXPECT_EQ(mine.statistics().load_weight(), weight_of(5) + weight_of(-5));
   EXPECT_EQ(mine.slice_end(), time_now + milliseconds(4)) << "a light one beside a heavy one: the shortest turn";
 }
 
@@ -335,6 +415,8 @@ TEST_F(Engine, TheDescriptionIsATableAndNeverOverruns) {
   const std::string table{text.data(), size};
   EXPECT_NE(table.find("algorithm cfs: "), std::string::npos) << table;
   EXPECT_NE(table.find("placement least-loaded: "), std::string::npos);
+  EXPECT_NE(table.find("migration pull: "), std::string::npos);
+  EXPECT_NE(table.find("migrations of core 3: pushed 0 asked 0 given 0 refused 0 offered 0\n"), std::string::npos);
   EXPECT_NE(table.find("cfs.latency 600 % of a tick: "), std::string::npos) << table;
   for (size_t room : {size_t{0}, size_t{1}, size_t{40}, size / 2}) {
     std::fill(text.begin(), text.end(), '#');

@@ -1,5 +1,6 @@
 // Multilevel feedback: the examples of Operating Systems: Three Easy Pieces, chapter 8, and its rules.
-// sources: kernel/sched/*.cpp kernel/sched/engine/run_queue.cpp kernel/sched/engine/placer.cpp
+// sources: kernel/sched/*.cpp kernel/sched/engine/run_queue*.cpp kernel/sched/engine/placer.cpp
+// sources: kernel/sched/engine/safe_policies.cpp
 // sources: kernel/sched/algorithms/*.cpp kernel/sched/placement/*.cpp
 #include <gtest/gtest.h>
 

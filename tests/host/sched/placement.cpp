@@ -1,5 +1,6 @@
 // The placement policies, and the placer's account of entities that travel.
-// sources: kernel/sched/*.cpp kernel/sched/engine/run_queue.cpp kernel/sched/engine/placer.cpp
+// sources: kernel/sched/*.cpp kernel/sched/engine/run_queue*.cpp kernel/sched/engine/placer.cpp
+// sources: kernel/sched/engine/safe_policies.cpp
 // sources: kernel/sched/algorithms/*.cpp kernel/sched/placement/*.cpp
 #include <gtest/gtest.h>
 
@@ -27,7 +28,7 @@ TEST(AllPlacements, NeverLeaveTheCandidates) {
       SchedulingEntity entity;
       entity.last_core = CoreId{static_cast<u32>(random.below(max_cores))};
       entity.last_ran = Instant{static_cast<i64>(random.below(2))};
-      placer->statistics(CoreId{static_cast<u32>(random.below(max_cores))}).publish(static_cast<u32>(random.below(9)), 0);
+      placer->statistics(CoreId{static_cast<u32>(random.below(max_cores))}).publish(static_cast<u32>(random.below(9)), 0, 0);
       const auto reason = random.one_in(2) ? PlacementReason::created : PlacementReason::woken;
       const CoreId here{static_cast<u32>(random.below(max_cores))};
       ASSERT_TRUE(candidates.contains(placer->choose(entity, reason, candidates, here, Instant{i}))) << descriptor->name;
@@ -56,6 +57,34 @@ TEST(RoundRobinPlacement, TakesTheCandidatesInTurn) {
   }
 }
 
+// The first of the least loaded from the core after the asking one round to that itself, looked for in the simplest way.
+TEST(LeastLoaded, TakesTheFirstOfTheLeastRound) {
+  OwnedPlacer placer{"least-loaded"};
+  Random random{7};
+  SchedulingEntity entity;
+  for (int i = 0; i < 20'000; ++i) {
+    const u32 cores = static_cast<u32>(random.below(max_cores)) + 1;
+    const CoreSet candidates = random_set(random, cores);
+    const CoreId here{static_cast<u32>(random.below(max_cores))};
+    const bool crowded = random.one_in(2);
+    for (u32 core = 0; core < max_cores; ++core) {
+      placer->statistics(CoreId{core}).publish(static_cast<u32>(random.below(4)) + (crowded ? 1 : 0), 0, 0);
+    }
+    u32 expected = max_cores, least = ~0u;
+    for (u32 step = 1; step <= max_cores; ++step) {
+      const u32 core = (here.value + step) % max_cores;
+      if (!candidates.contains(CoreId{core})) continue;
+      u32 load = placer->statistics(CoreId{core}).load();
+      if (core == here.value && load > 0) --load;  // the creator
+      if (load < least) {
+        least = load;
+        expected = core;
+      }
+    }
+    ASSERT_EQ(placer->choose(entity, PlacementReason::created, candidates, here, Instant{i}).value, expected) << i;
+  }
+}
+
 // One thread creates all others, then waits for them.
 TEST(LeastLoaded, ThreadsOfOneCreatorSpreadEvenly) {
   for (u32 cores = 1; cores <= 16; ++cores) {
@@ -65,13 +94,13 @@ TEST(LeastLoaded, ThreadsOfOneCreatorSpreadEvenly) {
         std::vector<u32> runnable(cores, 0);
         std::vector<SchedulingEntity> entities(threads);
         runnable[creator] = 1;
-        placer->statistics(CoreId{creator}).publish(1, 0);
+        placer->statistics(CoreId{creator}).publish(1, 0, 0);
         for (u32 i = 0; i < threads; ++i) {  // none of them has arrived while the creator goes on
           const CoreId to =
               placer->choose(entities[i], PlacementReason::created, CoreSet::first(cores), CoreId{creator}, Instant{});
           placer->assign(entities[i], to, CoreId{creator});
           ++runnable[to.value];
-          if (to.value == creator) placer->statistics(to).publish(runnable[creator], 0);
+          if (to.value == creator) placer->statistics(to).publish(runnable[creator], 0, 0);
         }
         --runnable[creator];  // it sleeps now
         for (u32 core = 0; core < cores; ++core) {
@@ -93,13 +122,13 @@ TEST(LeastLoaded, AWokenThreadStaysWhileItsCoreIsIdle) {
     return placer->choose(entity, PlacementReason::woken, CoreSet::first(4), CoreId{0}, Instant{10}).value;
   };
   EXPECT_EQ(place(), 3u);
-  for (u32 core = 0; core < 4; ++core) placer->statistics(CoreId{core}).publish(core == 1 ? 0 : 1, 0);
+  for (u32 core = 0; core < 4; ++core) placer->statistics(CoreId{core}).publish(core == 1 ? 0 : 1, 0, 0);
   EXPECT_EQ(place(), 1u) << "its core is busy, another is idle";
-  placer->statistics(CoreId{1}).publish(1, 0);
+  placer->statistics(CoreId{1}).publish(1, 0, 0);
   EXPECT_EQ(place(), 3u) << "all are equal";
-  placer->statistics(CoreId{3}).publish(2, 0);
+  placer->statistics(CoreId{3}).publish(2, 0, 0);
   EXPECT_EQ(place(), 3u) << "one more is not worth a move";
-  placer->statistics(CoreId{3}).publish(3, 0);
+  placer->statistics(CoreId{3}).publish(3, 0, 0);
   EXPECT_EQ(place(), 1u) << "two more are";
   entity.allowed = CoreSet::of(CoreId{2});
   EXPECT_EQ(placer->choose(entity, PlacementReason::woken, entity.allowed, CoreId{0}, Instant{10}).value, 2u);
@@ -141,6 +170,55 @@ TEST(Placer, ForgottenAndRepeatedAssignmentsLeaveNoTrace) {
   EXPECT_EQ(placer->statistics(CoreId{3}).load(), 0u);
   EXPECT_EQ(placer->statistics(CoreId{1}).migrations_out(), 0u);
   EXPECT_EQ(entity.place, SchedulingEntity::Place::nowhere);
+}
+
+TEST(Placer, AsksByAnotherWhenItIsToldTo) {
+  struct Asker final : PlacementAsker {
+    CoreId ask(const PlacementDescriptor& descriptor, const TunableValues&, const PlacementRequest& request,
+               std::span<const CoreStatistics> cores) override {
+      EXPECT_STREQ(descriptor.name, "least-loaded");
+      EXPECT_EQ(cores.size(), size_t{max_cores});
+      EXPECT_TRUE(request.candidates.contains(CoreId{3}));
+      return answer;
+    }
+    CoreId answer{3};
+  };
+  OwnedPlacer placer{"least-loaded"};
+  SchedulingEntity entity;
+  const auto place = [&] { return placer->choose(entity, PlacementReason::created, CoreSet::first(4), CoreId{0}, Instant{}); };
+  Asker asker;
+  placer->ask_by(&asker);
+  EXPECT_EQ(place(), CoreId{3});
+  EXPECT_EQ(placer->violations(), 0u);
+  asker.answer = no_core;
+  EXPECT_TRUE(CoreSet::first(4).contains(place())) << "the engine's own policy goes on";
+  EXPECT_EQ(placer->violations(), 1u);
+  asker.answer = CoreId{3};
+  placer->ask_by(nullptr);
+  EXPECT_EQ(placer->violations(), 1u);
+}
+
+TEST(CoreStatistics, ACopyShowsTheSame) {
+  CoreStatistics statistics;
+  statistics.begin_idle(Instant{100});
+  statistics.end_idle(Instant{50'000'100});
+  statistics.expect_one();
+  statistics.expect_one();
+  statistics.publish(4, 5000, 1);
+  statistics.publish_urgency(7);
+  CoreStatistics copy;
+  copy.show(statistics.words());
+  const Instant now{60'000'000};
+  EXPECT_EQ(copy.runnable(), 4u);
+  EXPECT_EQ(copy.on_the_way(), 1u);
+  EXPECT_EQ(copy.load(), 5u);
+  EXPECT_EQ(copy.load_weight(), statistics.load_weight());
+  EXPECT_EQ(copy.idle_time(now).ns, 50'000'000);
+  EXPECT_EQ(copy.urgency(), 7u);
+  EXPECT_EQ(copy.recent_use(RecentUse::time_of(now)), statistics.recent_use(RecentUse::time_of(now)));
+  EXPECT_EQ(copy.use_rank(), statistics.use_rank());
+  copy.show({});
+  EXPECT_EQ(copy.load(), 0u);
 }
 
 TEST(CoreStatistics, IdleTimeCountsTheCurrentSleepToo) {

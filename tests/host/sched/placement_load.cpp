@@ -1,5 +1,6 @@
 // The placements that go by load, by warmth and by a blend of both; what cores publish of their recent use.
-// sources: kernel/sched/*.cpp kernel/sched/engine/run_queue.cpp kernel/sched/engine/placer.cpp
+// sources: kernel/sched/*.cpp kernel/sched/engine/run_queue*.cpp kernel/sched/engine/placer.cpp
+// sources: kernel/sched/engine/safe_policies.cpp
 // sources: kernel/sched/algorithms/*.cpp kernel/sched/placement/*.cpp
 #include <gtest/gtest.h>
 
@@ -50,10 +51,7 @@ TEST_P(ByLoad, ThreadsOfOneCreatorSpreadEvenly) {
       std::vector<u32> runnable(cores, 0);
       std::deque<SchedulingEntity> entities(threads);
       CoreStatistics& own = placer->statistics(creator);
-      const auto publish = [&](u32 n) {
-        own.publish(n, 0);
-        own.load_weight.store(u64{n} * weight_of_nice_0, Order::relaxed);
-      };
+      const auto publish = [&](u32 n) { own.publish(n, u64{n} * weight_of_nice_0, 0); };
       runnable[creator.value] = 1;
       for (u32 core = 0; core < cores; ++core) placer->statistics(CoreId{core}).begin_idle(Instant{});
       own.end_idle(Instant{} + milliseconds(500));
@@ -84,8 +82,7 @@ TEST_P(ByLoad, AWokenThreadGoesToTheIdleCore) {
     numbers.begin_idle(Instant{});
     if (core == 2) continue;
     numbers.end_idle(Instant{1});
-    numbers.publish(1, 0);
-    numbers.load_weight.store(weight_of_nice_0, Order::relaxed);
+    numbers.publish(1, weight_of_nice_0, 0);
   }
   EXPECT_EQ(placer->choose(entity, PlacementReason::woken, CoreSet::first(4), CoreId{3}, Instant{} + seconds(3)).value, 2u);
 }
@@ -95,11 +92,7 @@ INSTANTIATE_TEST_SUITE_P(Placements, ByLoad,
 
 struct FourCores : testing::Test {
   // What core `core` says of itself.
-  void say(u32 core, u32 runnable, u64 weight) {
-    CoreStatistics& numbers = placer->statistics(CoreId{core});
-    numbers.publish(runnable, 0);
-    numbers.load_weight.store(weight, Order::relaxed);
-  }
+  void say(u32 core, u32 runnable, u64 weight) { placer->statistics(CoreId{core}).publish(runnable, weight, 0); }
   u32 woken(const char* policy, u32 here = 0) {
     placer.use(policy);
     return placer->choose(entity, PlacementReason::woken, CoreSet::first(4), CoreId{here}, now).value;

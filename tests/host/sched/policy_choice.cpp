@@ -1,6 +1,7 @@
 // Policies by name with values for their tunables: what is read, and what is refused with which words.
-// sources: kernel/sched/*.cpp kernel/sched/engine/run_queue.cpp kernel/sched/engine/placer.cpp
-// sources: kernel/sched/algorithms/*.cpp kernel/sched/placement/*.cpp
+// sources: kernel/sched/*.cpp kernel/sched/engine/run_queue*.cpp kernel/sched/engine/placer.cpp
+// sources: kernel/sched/engine/safe_policies.cpp
+// sources: kernel/sched/algorithms/*.cpp kernel/sched/placement/*.cpp kernel/sched/migration/*.cpp
 #include <gtest/gtest.h>
 
 #include <string>
@@ -76,6 +77,28 @@ TEST(PolicyChoice, EveryPolicyTellsWhatAUserInterfaceNeeds) {
   for (const PlacementDescriptor* policy : placements()) {
     EXPECT_EQ(choose_placement(check(*policy), tick, values, why), policy) << why.view();
   }
+  for (const MigrationDescriptor* policy : migrations()) {
+    EXPECT_EQ(choose_migration(check(*policy), tick, values, why), policy) << why.view();
+  }
+}
+
+constexpr const char* layouts[] = {"a", "b"};
+
+TEST(PolicyChoice, EveryTunableIsALineForPeople) {
+  char room[512];
+  const auto line_of = [&](const PolicyDescription& policy, std::string_view name) {
+    for (const Tunable& tunable : policy.tunables) {
+      if (name == tunable.name) return std::string{write_tunable(tunable, room)};
+    }
+    return std::string{};
+  };
+  EXPECT_EQ(line_of(*find_algorithm("mlfq"), "levels"), "levels=4, 1 to 16: how many levels there are");
+  EXPECT_TRUE(line_of(*find_algorithm("cfs"), "turn").starts_with("turn=100, 1 to 10000 % of a tick: "));
+  EXPECT_TRUE(line_of(*find_algorithm("mlfq"), "boost").starts_with("boost=1000000, 0 to 60000000 µs: "));
+  const Tunable layout{"layout", Unit::choice, 0, 1, 1, "which", layouts};
+  EXPECT_EQ(write_tunable(layout, room), "layout=b, a|b: which");
+  const Tunable ratio{"ratio", Unit::ratio, 1, 64, packed_ratio(1, 3), "how"};
+  EXPECT_EQ(write_tunable(ratio, room), "ratio=1:3, NUMBER:NUMBER, each 1 to 64: how");
 }
 
 }  // namespace

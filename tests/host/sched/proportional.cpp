@@ -1,6 +1,7 @@
 // The algorithms that promise time in proportion to weight, held to their bounds; EEVDF and stride step by step as their
 // papers have them.
-// sources: kernel/sched/*.cpp kernel/sched/engine/run_queue.cpp kernel/sched/engine/placer.cpp
+// sources: kernel/sched/*.cpp kernel/sched/engine/run_queue*.cpp kernel/sched/engine/placer.cpp
+// sources: kernel/sched/engine/safe_policies.cpp
 // sources: kernel/sched/algorithms/*.cpp kernel/sched/placement/*.cpp
 #include <gtest/gtest.h>
 

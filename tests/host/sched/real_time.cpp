@@ -1,5 +1,6 @@
 // The real-time class in the engine: POSIX's order against a model of it, quanta, the budget, and where threads go.
-// sources: kernel/sched/*.cpp kernel/sched/engine/run_queue.cpp kernel/sched/engine/placer.cpp
+// sources: kernel/sched/*.cpp kernel/sched/engine/run_queue*.cpp kernel/sched/engine/placer.cpp
+// sources: kernel/sched/engine/safe_policies.cpp
 // sources: kernel/sched/algorithms/*.cpp kernel/sched/placement/*.cpp
 #include <gtest/gtest.h>
 
@@ -243,7 +244,7 @@ TEST(RealTimePlacement, StaysWhereNoneOfItsClassRuns) {
   entity.real_time = 10;
   entity.last_ran = Instant{5};
   entity.last_core = CoreId{2};
-  cores.numbers[2].publish(3, 0);
+  cores.numbers[2].publish(3, 0, 0);
   EXPECT_EQ(real_time_core(entity, CoreSet::first(4), CoreId{0}, cores.view()), CoreId{2});
   cores.numbers[2].publish_urgency(9);
   EXPECT_NE(real_time_core(entity, CoreSet::first(4), CoreId{0}, cores.view()), CoreId{2});
@@ -269,8 +270,8 @@ TEST(RealTimePlacement, GoesToTheLowestWithinItsMask) {
 TEST(RealTimePlacement, PrefersAnIdleCore) {
   Cores cores;
   cores.numbers[0].publish_urgency(50);
-  cores.numbers[1].publish(1, 0);
-  cores.numbers[3].publish(2, 0);
+  cores.numbers[1].publish(1, 0, 0);
+  cores.numbers[3].publish(2, 0, 0);
   SchedulingEntity entity;
   entity.real_time = 40;
   EXPECT_EQ(real_time_core(entity, CoreSet::first(4), CoreId{0}, cores.view()), CoreId{2});

@@ -1,5 +1,6 @@
 // The engine's run queue: every entity in exactly one place whatever happens, wrong algorithms contained.
-// sources: kernel/sched/*.cpp kernel/sched/engine/run_queue.cpp kernel/sched/engine/placer.cpp
+// sources: kernel/sched/*.cpp kernel/sched/engine/run_queue*.cpp kernel/sched/engine/placer.cpp
+// sources: kernel/sched/engine/safe_policies.cpp
 // sources: kernel/sched/algorithms/*.cpp kernel/sched/placement/*.cpp
 #include <gtest/gtest.h>
 
@@ -107,7 +108,7 @@ TEST_P(Sequences, EveryEntityStaysInExactlyOnePlace) {
       ASSERT_EQ((**algorithm).waiting(), n) << in_use->name;
       ASSERT_EQ(queue.waiting(), n);
       ASSERT_EQ(statistics.runnable(), n + (running >= 0 ? 1 : 0));
-      ASSERT_EQ(statistics.load_weight.load(Order::relaxed), weight);
+      ASSERT_EQ(statistics.load_weight(), weight);
       ASSERT_EQ((**algorithm).last_waiting() == nullptr, n == 0);
     }
     queue.charge(now);
@@ -227,8 +228,139 @@ TEST_F(RunQueueViolations, WithheldEntitiesMoveToTheNextAlgorithm) {
   OwnedAlgorithm next{"cfs", {core_id, tick}};
   queue.install(*next, Instant{1});
   EXPECT_EQ(next->waiting(), 2u);
-  EXPECT_EQ(queue.violations().withheld.load(Order::relaxed), 2u);
+  EXPECT_EQ(queue.violations().withheld.load(Order::relaxed), 1u);
   EXPECT_EQ(queue.pick(Instant{1}).entity, &a);
+}
+
+// Who fails in a call, whichever: everybody who waits goes on with the safe timeline.
+class Failing final : public SchedulingAlgorithm {
+ public:
+  explicit Failing(PolicyCall where) : where_{where} {}
+  void enqueue(SchedulingEntity& entity, EnqueueReason, Instant) override {
+    list_.push_back(entity);
+    fail(PolicyCall::enqueue);
+  }
+  void dequeue(SchedulingEntity& entity, Instant) override {
+    fail(PolicyCall::dequeue);
+    list_.remove(entity);
+  }
+  Decision pick(Instant) override {
+    SchedulingEntity* first = list_.pop_front();
+    fail(PolicyCall::pick);
+    return {first, never};
+  }
+  void charge(SchedulingEntity&, Duration, Instant) override { fail(PolicyCall::charge); }
+  void depart(SchedulingEntity&, Instant) override { fail(PolicyCall::depart); }
+  Instant review(const SchedulingEntity&, Instant) override {
+    fail(PolicyCall::review);
+    return never;
+  }
+  u32 waiting() const override { return 0; }
+  SchedulingEntity* last_waiting() override {
+    fail(PolicyCall::last_waiting);
+    return list_.back();
+  }
+  bool fails = false;
+
+ private:
+  void fail(PolicyCall here) const {
+    if (fails && here == where_) throw arch::CallFailure::fault;
+  }
+  IntrusiveList<SchedulingEntity, &SchedulingEntity::queue_link> list_;
+  const PolicyCall where_;
+};
+
+struct Listener final : FallbackListener {
+  void fell_back(RunQueue&, SchedulingAlgorithm&, Misdeed misdeed, PolicyCall call, Instant) override {
+    ++told;
+    EXPECT_EQ(misdeed, Misdeed::fault);
+    last = call;
+  }
+  u32 told = 0;
+  PolicyCall last{};
+};
+
+class Failures : public testing::TestWithParam<PolicyCall> {};
+
+TEST_P(Failures, NobodyIsLost) {
+  CoreStatistics statistics;
+  RunQueue queue{core_id, statistics, tick};
+  Listener listener;
+  queue.set_listener(listener);
+  Failing algorithm{GetParam()};
+  queue.install(algorithm, Instant{1});
+  SchedulingEntity entities[4];
+  for (SchedulingEntity& entity : entities) queue.enqueue(entity, EnqueueReason::created, Instant{1});
+  Instant now{2};
+  SchedulingEntity* first = queue.pick(now).entity;
+  ASSERT_NE(first, nullptr);
+  algorithm.fails = true;
+  // Each call once, the one that fails among them.
+  queue.leave(*first, LeaveReason::blocked, now = now + tick);
+  queue.enqueue(*first, EnqueueReason::woken, now);
+  SchedulingEntity* second = queue.pick(now).entity;
+  ASSERT_NE(second, nullptr);
+  queue.review(now = now + tick);
+  ASSERT_NE(queue.candidate_for(CoreSet::all()), nullptr);
+  SchedulingEntity* gone = queue.candidate_for(CoreSet::all());
+  ASSERT_TRUE(queue.remove(*gone, now));
+  queue.leave(*second, LeaveReason::preempted, now);
+  EXPECT_EQ(listener.told, 1u);
+  EXPECT_EQ(listener.last, GetParam());
+  EXPECT_EQ(queue.violations().total(), 1u);
+  // Everybody else runs, each once.
+  EXPECT_EQ(queue.waiting(), 3u);
+  for (u32 left = 3; left > 0; --left) {
+    SchedulingEntity* entity = queue.pick(now).entity;
+    ASSERT_NE(entity, nullptr);
+    EXPECT_NE(entity, gone);
+    queue.leave(*entity, LeaveReason::ended, now = now + tick);
+  }
+  EXPECT_EQ(queue.pick(now).entity, nullptr);
+  EXPECT_EQ(listener.told, 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Calls, Failures,
+                         testing::Values(PolicyCall::enqueue, PolicyCall::dequeue, PolicyCall::pick, PolicyCall::charge,
+                                         PolicyCall::depart, PolicyCall::review, PolicyCall::last_waiting));
+
+TEST(Starvation, PatienceGrowsWithTheOthersWeights) {
+  StarvationWatch watch;
+  watch.begin({});
+  const Duration patience{patience_ns.load(Order::relaxed)};
+  watch.charge(Duration{patience.ns * 2});
+  EXPECT_FALSE(watch.starves({}, 1024, 1024)) << "a share of two";
+  watch.charge(Duration{1000});
+  EXPECT_TRUE(watch.starves({}, 1024, 1024));
+  EXPECT_FALSE(watch.starves(Duration{1000}, 1024, 1024)) << "it began to wait later";
+  EXPECT_FALSE(watch.starves({}, 512, 1024));
+  watch.begin(holds_back_forever);
+  EXPECT_FALSE(watch.starves({}, 1024, 1024));
+}
+
+TEST(Starvation, WhoIsPassedOverForTooLongGetsOn) {
+  CoreStatistics statistics;
+  RunQueue queue{core_id, statistics, tick};
+  Failing algorithm{PolicyCall::make};  // right; first in, first out, without end
+  queue.install(algorithm, Instant{1});
+  SchedulingEntity a, b;
+  queue.enqueue(a, EnqueueReason::created, Instant{1});
+  queue.enqueue(b, EnqueueReason::created, Instant{1});
+  Instant now{2};
+  Decision decision = queue.pick(now);
+  ASSERT_EQ(decision.entity, &a);
+  for (u32 looks = 0; queue.violations().total() == 0; ++looks) {
+    ASSERT_LT(looks, 100u);
+    ASSERT_LT(decision.until, never) << "somebody else waits: it is looked at";
+    now = decision.until;
+    queue.charge(now);
+    queue.look_for_starving(now);
+    decision.until = queue.review(now);
+  }
+  EXPECT_EQ(queue.violations().misbehaved.load(Order::relaxed), 1u);
+  queue.leave(a, LeaveReason::preempted, now);
+  EXPECT_EQ(queue.pick(now).entity, &b);
+  queue.leave(b, LeaveReason::ended, now);
 }
 
 TEST_F(RunQueueViolations, WrongCallsChangeNothing) {
@@ -239,6 +371,40 @@ TEST_F(RunQueueViolations, WrongCallsChangeNothing) {
   EXPECT_FALSE(queue.leave(a, LeaveReason::blocked, Instant{1}));
   EXPECT_EQ(queue.violations().misplaced.load(Order::relaxed), 3u);
   EXPECT_EQ(a.place, SchedulingEntity::Place::queued);
+}
+
+// ---- a placement that is wrong ----------------------------------------------------------------------------------------
+
+class Nowhere final : public PlacementPolicy {
+ public:
+  CoreId select(const PlacementRequest&, const SystemView&) override { return CoreId{max_cores}; }
+};
+PlacementPolicy* make_nowhere(void* storage) {
+  return ::new (storage) Nowhere;
+}
+constexpr PlacementDescriptor nowhere{{"nowhere", "answers what is no core"}, sizeof(Nowhere), make_nowhere};
+
+TEST(Placer, AWrongPlacementIsReplacedOnce) {
+  static u32 told;
+  told = 0;
+  const auto placer = std::make_unique<Placer>(next_random);
+  alignas(64) u8 storage[64];
+  ASSERT_TRUE(placer->add(nowhere, storage));
+  ASSERT_TRUE(placer->use(nowhere, {nowhere, tick}));
+  placer->set_listener(
+      [](const PlacementDescriptor& failed, const TunableValues&, Misdeed misdeed, const SchedulingEntity&, CoreId, Instant) {
+        ++told;
+        EXPECT_EQ(&failed, &nowhere);
+        EXPECT_EQ(misdeed, Misdeed::outside);
+      });
+  placer->statistics(CoreId{0}).publish(2, 0, 0);
+  const SchedulingEntity entity;
+  for (u32 i = 0; i < 3; ++i) {
+    EXPECT_EQ(placer->choose(entity, PlacementReason::created, CoreSet::first(2), CoreId{0}, Instant{1}), CoreId{1});
+  }
+  EXPECT_EQ(told, 1u) << "the safe one, in use from then on, answers well";
+  EXPECT_EQ(placer->violations(), 1u);
+  EXPECT_STREQ(placer->current().name, "safe");
 }
 
 TEST(RunQueue, TravellersAreCountedOutOfTheWay) {

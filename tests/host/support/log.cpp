@@ -12,6 +12,10 @@ std::mutex mutex;
 std::string text;
 }  // namespace
 
+Instant log::now() {
+  return Instant{0};
+}
+
 void log::write(Level, std::string_view line) {
   std::lock_guard guard{mutex};
   text.append(line).push_back('\n');

@@ -18,7 +18,7 @@ TEST(CoreStatistics, ATravellerIsAlwaysCountedOnce) {
   std::thread owner{[&] {
     for (u32 i = 0; i < rounds; ++i) {
       while (sent.load(std::memory_order_acquire) <= i) std::this_thread::yield();
-      cores[i].publish(1, 1);
+      cores[i].publish(1, weight_of_nice_0, 1);
     }
   }};
   u32 wrong = 0;
@@ -27,7 +27,7 @@ TEST(CoreStatistics, ATravellerIsAlwaysCountedOnce) {
     sent.store(i + 1, std::memory_order_release);
     u32 looks = 0;
     while (++looks < 10 || cores[i].runnable() == 0) {
-      if (cores[i].load() != 1) ++wrong;
+      if (cores[i].load() != 1 || cores[i].load_weight() != weight_of_nice_0) ++wrong;
       if (looks % 8 == 0) std::this_thread::yield();
     }
   }

@@ -207,7 +207,7 @@ TEST(AreaSet, ThousandsOfAreasAreFoundRoomQuickly) {
 
 TEST(AreaSet, RefusesToCutBeyondItsLimit) {
   AreaSet set{VirtualAddress{0x10000}, VirtualAddress{u64{1} << 46}};
-  for (u64 i = 0; i < AreaSet::max_areas; ++i) {
+  for (u64 i = 0; i < AreaSet::most_areas.value(); ++i) {
     auto* area = new Area;
     area->start = VirtualAddress{0x10'0000 + i * 4 * page_size};
     area->end = area->start + 2 * page_size;

@@ -99,6 +99,13 @@ struct alignas(64) CoreArea {
   void* descriptors = nullptr;     // GDT, TSS and emergency stacks, owned by arch/descriptors.cpp
   u32 id = 0;                      // offset 40: core_index(); set by the owner of the area
   u32 missed_nmis = 0;             // offset 44: NMIs that came while the kernel ran; reported at the next safe moment
+  // ---- the guarded call that is under way (arch/guarded_call.h) ----
+  u64 guarded_resume = 0;          // where to go on when it does not come back; 0: none is under way
+  u64 guarded_stack = 0;           // with which stack pointer
+  u64 guarded_frame = 0;           // … and frame pointer
+  u32 guarded_failure = 0;         // CallFailure of the last one that did not come back
+  u32 guarded_looks = 0;           // NMIs in a row that found this one
+  u32 asked_nmis = 0;              // not 0: another core has sent an NMI (core/call_watch.h)
 };
 
 // Boot context, on the bootstrap core, once for each other core before it is started: its descriptor tables and guarded

@@ -27,6 +27,7 @@ struct alignas(16) TrapFrame {
   [[nodiscard]] u64 system_call_number() const { return error_code; }
   // The six arguments of a system call, one after the other.
   [[nodiscard]] const u64* arguments() const { return &rdi; }
+  [[nodiscard]] u64 result() const { return rax; }
   void set_result(i64 value) { rax = static_cast<u64>(value); }
   [[nodiscard]] VirtualAddress program_counter() const { return {rip}; }
   [[nodiscard]] VirtualAddress stack_pointer() const { return {rsp}; }
@@ -42,6 +43,8 @@ struct alignas(16) TrapFrame {
     rewind_system_call();
     rax = restart_call_number;
   }
+  // Whether user mode is left again, by a debug exception, after one instruction (SDM vol. 3, 17.3.1.4: TF).
+  void set_stepping(bool on) { rflags = on ? rflags | 0x100 : rflags & ~u64{0x100}; }
   // restart_syscall has found out which call it stands for.
   void become_system_call(u64 number) { error_code = number; }
 };

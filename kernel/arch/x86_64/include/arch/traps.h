@@ -46,8 +46,11 @@ struct PageFault {
 };
 [[nodiscard]] PageFault page_fault_of(const TrapFrame& frame);
 
-// Non-maskable interrupts seen since boot, on all cores. arch handles them itself (they may come while a lock is held, so the
-// rooms above never see one): counted, reported in the log at the next safe moment, nothing else. During a panic: halt.
+// Non-maskable interrupts of unknown origin since boot, on all cores. arch handles them itself: counted, reported in the log at
+// the next safe moment, nothing else. During a panic: halt.
 [[nodiscard]] u64 nmi_count();
+// Asked first, in every NMI; true: it was expected. It may come at any instruction, while any lock is held. Boot context, once.
+using NmiListener = bool (*)(TrapFrame& frame);
+void set_nmi_listener(NmiListener listener);
 
 }  // namespace corral::arch

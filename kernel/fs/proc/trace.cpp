@@ -1,0 +1,110 @@
+// /proc/trace: which events are traced. "on" (all but those on demand), "off", or names of groups ("switch wake"). See trace/trace.h, docs/tracing.md.
+//
+// The rings get their memory when tracing is switched on for the first time, and keep it: a core may be writing at any moment.
+#include "trace/trace.h"
+#include "arch/page_table.h"
+#include "core/core.h"
+#include "fs/proc/proc.h"
+#include "lib/text.h"
+#include "memory/heap.h"
+#include "memory/page_allocator.h"
+#include "sched/engine/manager.h"
+#include "sync/spin_lock.h"
+
+namespace corral::fs::proc {
+
+namespace {
+
+using Ring = trace::Ring<>;
+
+constexpr u64 most_pages = 512;  // of a ring: 2 MiB, 32,768 records
+constexpr u64 fewest_pages = 8;
+// All rings together take at most one page in this many.
+constexpr u64 share = 16;
+
+constinit SpinLock switching{Rank::file_end, "switching the trace"};
+
+u64 pages_of_a_ring() {
+  const u64 most = memory::page_statistics().total / share / cores::count();
+  u64 pages = fewest_pages;
+  while (pages < most_pages && pages * 2 <= most) pages *= 2;
+  return pages;
+}
+
+// A page that lists the pages of a ring.
+void release(Ring::Page** list, u64 count) {
+  for (u64 i = 0; i < count; ++i) memory::release_page(memory::frame_of(arch::physical_of_direct(list[i])));
+  memory::release_page(memory::frame_of(arch::physical_of_direct(list)));
+}
+
+Result<void> provide(CoreId core) {
+  Ring& ring = trace::ring_of(core);
+  if (ring.has_memory()) return {};
+  const u64 wanted = pages_of_a_ring();
+  static_assert(most_pages * sizeof(Ring::Page*) <= page_size);
+  auto** list = reinterpret_cast<Ring::Page**>(memory::contents(*TRY(memory::allocate_page(memory::Zero::no))));
+  for (u64 i = 0; i < wanted; ++i) {
+    const Result<Frame*> page = memory::allocate_page(memory::Zero::no);
+    if (!page.ok()) {
+      release(list, i);
+      return page.error();
+    }
+    list[i] = reinterpret_cast<Ring::Page*>(memory::contents(*page.value()));
+  }
+  {
+    LockGuard guard{switching};
+    if (!ring.has_memory()) {
+      ring.give_memory(list, wanted);
+      return {};
+    }
+  }
+  release(list, wanted);  // somebody else was quicker
+  return {};
+}
+
+// einval: an unknown word.
+Result<u32> events_of(std::string_view words) {
+  u32 events = 0;
+  const auto is_gap = [](char c) { return c == ',' || is_space(c); };
+  for (std::string_view word = take_word(words, is_gap); !word.empty(); word = take_word(words, is_gap)) {
+    if (word == "off") continue;
+    bool known = false;
+    for (const trace::Group& group : trace::groups()) {
+      if (word != group.name && (word != "on" || group.on_demand)) continue;
+      events |= group.events;
+      known = true;
+    }
+    if (!known) return Errno::einval;
+  }
+  return events;
+}
+
+}  // namespace
+
+Result<void> trace_text(TextBuffer& to, const Subject&) {
+  const u32 wanted = trace::wanted_events.load(Order::relaxed);
+  for (const trace::Group& group : trace::groups()) {
+    to.print("{} {}: {}\n", (wanted & group.events) == group.events ? "[x]" : "[ ]", group.name, group.description);
+  }
+  to.append(" core      written   capacity\n");
+  for (u32 i = 0; i < cores::count(); ++i) {
+    const Ring& ring = trace::ring_of(CoreId{i});
+    to.print("{5} {12} {10}\n", i, ring.written(), ring.capacity());
+  }
+  return {};
+}
+
+Result<void> set_trace(std::string_view text, const Subject&) {
+  const u32 events = TRY(events_of(text));
+  for (u32 i = 0; events != 0 && i < cores::count(); ++i) TRY(provide(CoreId{i}));
+  constexpr u32 decisions = 1u << static_cast<u32>(trace::Event::timeline_called);
+  bool changes = false;
+  {
+    LockGuard guard{switching};
+    changes = ((events | trace::wanted_events.load(Order::relaxed)) & decisions) != 0;
+    trace::want(events);
+  }
+  return changes ? scheduling().record_decisions((events & decisions) != 0) : Result<void>{};
+}
+
+}  // namespace corral::fs::proc

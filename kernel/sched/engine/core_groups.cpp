@@ -1,0 +1,71 @@
+// See core_groups.h.
+#include "sched/engine/core_groups.h"
+
+#include "lib/format.h"
+
+namespace corral::sched {
+
+CoreSet CoreGroups::group(bool real_time, const CoreSet& online) const {
+  if (none()) return online;
+  const CoreSet chosen = real_time_.snapshot(Order::acquire);
+  const CoreSet group = real_time ? online & chosen : online.without(chosen);
+  return group.empty() ? online : group;  // half of a change was read
+}
+
+CoreSet CoreGroups::shown(const CoreSet& asked, bool real_time, const CoreSet& online) const {
+  const GroupingMethod* method = method_in(state_.load(Order::acquire));
+  if (method == nullptr || !method->sets_masks()) return asked;
+  return within(asked, group(real_time, online));
+}
+
+void CoreGroups::renew(SchedulingEntity& entity, const CoreSet& online) const {
+  const u64 state = state_.load(Order::acquire);  // before the sets: half of a newer change is noticed later
+  const GroupingMethod* method = method_in(state);
+  entity.allowed = method == nullptr ? entity.asked : within(entity.asked, group(entity.real_time != 0, online));
+  if (method == nullptr || method->sets_masks()) entity.groups = state;
+}
+
+CoreId CoreGroups::place(const SchedulingEntity& entity, Proposals& policy, const CoreSet& online) {
+  const GroupingMethod* method = method_in(state_.load(Order::acquire));
+  if (method == nullptr) return policy.among(usable(entity, online));
+  u64 blocked = 0;
+  const CoreId chosen = method->place(policy, entity.asked, online, group(entity.real_time != 0, online), blocked);
+  if (blocked != 0) blocked_.fetch_add(blocked, Order::relaxed);
+  return chosen;
+}
+
+u32 CoreGroups::share(const Configuration& wanted, u32 online, u32 needed, Refusal& why) {
+  const i64 ratio = wanted.values.number(GroupTunables::ratio);
+  const u32 share = real_time_share({first_of(ratio), second_of(ratio)}, online);
+  const auto refuse = [&](std::string_view format, const auto&... arguments) {
+    why.length = format_to(why.text, format, arguments...).size();
+    return 0u;
+  };
+  if (online < 2) return refuse("there is one core only: a group would have none");
+  if (share == 0) {
+    return refuse("ratio {}:{} leaves real-time threads none of {} cores", first_of(ratio), second_of(ratio), online);
+  }
+  if (share >= online) {
+    return refuse("ratio {}:{} leaves threads that are not real-time none of {} cores", first_of(ratio), second_of(ratio),
+                  online);
+  }
+  if (share < needed) return refuse("{} cores are too few for what is reserved: {} are needed", share, needed);
+  return share;
+}
+
+void CoreGroups::begin(const Configuration& wanted, const CoreSet& online, u32 real_time) {
+  const std::span<const GroupingDescriptor* const> all = groupings();
+  u64 place = 0;
+  if (wanted.method->method != nullptr) {
+    while (all[place] != wanted.method) ++place;
+    ++place;
+    const auto layout = static_cast<Layout>(wanted.values.number(GroupTunables::layout));
+    real_time_.assign(lay_out(online, layout, real_time), Order::release);
+  }
+  configuration_ = wanted;
+  taking_.assign(online, Order::release);
+  const u64 changes = (state_.load(Order::relaxed) >> method_bits) + 1;
+  state_.store(changes << method_bits | place, Order::release);
+}
+
+}  // namespace corral::sched

@@ -1,0 +1,52 @@
+// What a policy can do wrong, and in which call: for the engine's account of it. Pure, any context.
+#pragma once
+
+#include <string_view>
+
+#include "arch/guarded_call.h"
+#include "lib/types.h"
+
+namespace corral::sched {
+
+enum class Misdeed : u8 {
+  fault,           // the call faulted
+  stack_overflow,  // the call used up the kernel stack
+  endless,         // the call did not come to an end
+  not_waiting,     // the answer is no entity that waits here
+  withheld,        // no answer though somebody waits who may run here
+  kept,            // an entity that was taken out is still in a list or tree of the policy
+  hasty,           // a turn that ends before it begins
+  starvation,      // somebody waited too long while others ran (engine/starvation.h)
+  outside,         // a core that is not among the candidates
+};
+enum class PolicyCall : u8 { make, enqueue, dequeue, pick, charge, depart, review, last_waiting, select };
+
+[[nodiscard]] inline Misdeed misdeed_of(arch::CallFailure failure) {
+  switch (failure) {
+    case arch::CallFailure::stack_overflow: return Misdeed::stack_overflow;
+    case arch::CallFailure::endless: return Misdeed::endless;
+    case arch::CallFailure::none:
+    case arch::CallFailure::fault: break;
+  }
+  return Misdeed::fault;
+}
+
+[[nodiscard]] constexpr std::string_view text_of(Misdeed misdeed) {
+  constexpr std::string_view texts[] = {"faulted",
+                                        "ran over the kernel stack",
+                                        "did not come to an end",
+                                        "answered what does not wait here",
+                                        "withheld who may run",
+                                        "kept what was taken out",
+                                        "gave a turn without time",
+                                        "let somebody starve",
+                                        "answered a core that is no candidate"};
+  return texts[static_cast<u8>(misdeed)];
+}
+[[nodiscard]] constexpr std::string_view name_of(PolicyCall call) {
+  constexpr std::string_view names[] = {"make",   "enqueue", "dequeue",      "pick",  "charge",
+                                        "depart", "review",  "last_waiting", "select"};
+  return names[static_cast<u8>(call)];
+}
+
+}  // namespace corral::sched

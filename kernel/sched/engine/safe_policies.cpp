@@ -1,0 +1,20 @@
+// See safe_policies.h. These are not registered: nobody finds them by name.
+#include "sched/engine/safe_policies.h"
+
+namespace corral::sched {
+
+constinit const AlgorithmDescriptor SafeTimeline::descriptor{
+    {"safe", "everyone in turn, a tick each: the engine's own, after a policy has failed"}, sizeof(SafeTimeline), nullptr};
+
+constinit const PlacementDescriptor SafePlacement::descriptor{
+    {"safe", "the core with the fewest threads: the engine's own, after a policy has failed"}, sizeof(SafePlacement), nullptr};
+
+CoreId SafePlacement::select(const PlacementRequest& request, const SystemView& system) {
+  CoreId best = request.candidates.contains(request.here) ? request.here : request.candidates.lowest();
+  request.candidates.for_each([&](CoreId core) {
+    if (system.cores[core.value].load() < system.cores[best.value].load()) best = core;
+  });
+  return best;
+}
+
+}  // namespace corral::sched

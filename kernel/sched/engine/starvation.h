@@ -1,0 +1,46 @@
+// When somebody who waits in a timeline starves. Time is counted that the core gave to the timeline's entities, so that those
+// above it (the real-time class) starve nobody; and the patience grows with how little somebody's weight is beside the others',
+// so that no fair policy exceeds it, however many wait. A policy that means to hold somebody back for longer says so
+// (AlgorithmDescriptor::holds_back). Pure.
+#pragma once
+
+#include "lib/atomic.h"
+#include "lib/types.h"
+
+namespace corral::sched {
+
+// For an entity that has the core's whole weight; sched.patience=. 0: nobody looks. Boot.
+inline constinit Atomic<i64> patience_ns{seconds(10).ns};
+
+class StarvationWatch {
+ public:
+  static constexpr u32 most_looked_at = 32;  // of those that wait, the longest first
+
+  // A policy that holds nobody back for longer than `holds_back`, beside what is fair, is in use from now on.
+  void begin(Duration holds_back) {
+    const i64 patience = patience_ns.load(Order::relaxed);
+    const bool watches = patience > 0 && holds_back != forever;
+    limit_ = watches ? Duration{patience + holds_back.ns} : forever;
+    longest_turn_ = watches ? Duration{patience / 4} : forever;
+  }
+  // After how long a turn beside others is looked at, whatever the policy says.
+  [[nodiscard]] Duration longest_turn() const { return longest_turn_; }
+  [[nodiscard]] bool is_on() const { return limit_ != forever; }
+  // An entity of the timeline ran.
+  void charge(Duration used) { clock_ = clock_ + used; }
+  // Of the timeline's entities together, since start.
+  [[nodiscard]] Duration clock() const { return clock_; }
+  [[nodiscard]] bool starves(Duration waits_since, u32 weight, u64 all_weights) const {
+    if (limit_ == forever) return false;
+    const auto shares = static_cast<i64>(all_weights / (weight == 0 ? 1 : weight)) + 1;
+    return (clock_ - waits_since).ns / shares > limit_.ns;
+  }
+
+ private:
+  static constexpr Duration forever{INT64_MAX};
+  Duration clock_{};
+  Duration limit_ = forever;
+  Duration longest_turn_ = forever;
+};
+
+}  // namespace corral::sched

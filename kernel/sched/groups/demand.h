@@ -1,0 +1,46 @@
+// The dynamic ratio: how many cores the real-time class needs, from what ran and waited lately. Pure, any context.
+//
+// The demand of a class in an interval is the number of threads of it that could run: the time that its group's cores were
+// busy, divided by the interval, and those that wait there at its end. It is smoothed, three parts old to one new. Cores go
+// to the classes in proportion to their demands, at least one each. The number changes only when what the demands ask for is
+// further from what is than the hysteresis; when nobody wants anything it stays.
+#pragma once
+
+#include "lib/types.h"
+
+namespace corral::sched {
+
+// Of all cores of a group together.
+struct GroupLoad {
+  i64 busy_ns = 0;  // since any fixed moment, the same for all cores
+  u32 waiting = 0;  // threads that could run and do not
+};
+struct GroupLoads {
+  GroupLoad real_time, normal;
+};
+
+class Demand {
+ public:
+  // From here on; what was before is forgotten.
+  void begin(const GroupLoads& loads, Instant now);
+  // The groups have other cores from now on: these are their loads.
+  void regroup(const GroupLoads& loads) { before_ = loads; }
+
+  // Takes the next interval in, in which the groups did not change, and answers how many of `cores` (at least 2) the real-time
+  // class should have, 1 … cores - 1. `present`: how many it has; `hysteresis` in hundredths of a core.
+  [[nodiscard]] u32 next(const GroupLoads& loads, Instant now, u32 cores, u32 present, u32 hysteresis);
+
+  // Smoothed, in thousandths of a thread.
+  [[nodiscard]] i64 real_time() const { return real_time_; }
+  [[nodiscard]] i64 normal() const { return normal_; }
+
+ private:
+  void take(const GroupLoads& loads, Instant now);
+
+  GroupLoads before_;
+  Instant since_{};
+  bool any_ = false;  // an interval has been taken in
+  i64 real_time_ = 0, normal_ = 0;
+};
+
+}  // namespace corral::sched

@@ -1,0 +1,100 @@
+// What happened at a moment on a core: 64 bytes, as the rings keep them and as /dev/trace gives them to programs.
+//
+// The layout is read by lab/trace/records.py as well. Numbers are little-endian; times are those of the machine's clock, the same
+// on all cores. Names and priorities are those that Linux shows in its own traces: priority 120 is nice 0, less is more.
+#pragma once
+
+#include "lib/types.h"
+
+namespace corral::trace {
+
+enum class Event : u8 {
+  switched,  // thread: who leaves; Switch
+  waking,  // thread: who is woken, by the running one; Wake
+  woken,  // thread: it waits in the queue of this core from now on; Wake
+  created,  // the same of a new thread
+  migrated,  // thread; Migration
+  placed,  // thread: a core was chosen for it; Placement
+  message_sent,  // Message
+  message_taken,  // Message
+  interrupt_begun,  // Interrupt
+  interrupt_ended,  // Interrupt
+  call_begun,  // thread; Call
+  call_ended,  // thread; Call
+  policy_changed,  // PolicyChange
+  lost,  // Loss: what follows on this core is not next to what came before
+  policy_made,  // this and the next ones: sched/recorded_calls.h
+  policy_value,
+  timeline_called,
+  core_seen,
+  placement_asked,
+  placement_answered,
+  end_of_events,
+};
+
+struct Record {
+  u64 time;  // nanoseconds
+  Event event;
+  u8 detail;
+  u16 core;
+  i32 thread;  // its number; 0: the core sleeps
+  u64 data[6];
+};
+static_assert(sizeof(Record) == 64);
+
+// ---- what `data` is ------------------------------------------------------------------------------------------------------
+
+struct Label {
+  char name[16];
+  i32 priority;
+  i32 thread;
+};
+// Record::detail: why it leaves, in Linux's letters (R, S, X …); not_by_itself is added to R.
+inline constexpr u8 not_by_itself = 0x80;
+struct Switch {
+  Label next;
+  char name[16];
+  i32 priority;
+};
+struct Wake {
+  char name[16];
+  i32 priority;
+  u32 core;  // waking: not known yet, where it is at home
+};
+// Record::detail: sched::MigrationReason.
+struct Migration {
+  char name[16];
+  i32 priority;
+  u32 from, to;
+};
+// Record::detail: sched::PlacementReason. The first candidates with how many threads each has, as placement sees it.
+struct Placement {
+  static constexpr u32 most = 10;
+  u16 chosen;
+  u16 candidates;
+  struct {
+    u16 core;
+    u16 runnable;
+  } candidate[most];
+};
+struct Message {
+  u32 type;
+  u32 core;  // the receiver; of a message that was taken this is not known: max_cores
+};
+struct Interrupt {
+  u32 vector;
+  char name[16];
+};
+struct Call {
+  u64 number;
+  u64 value[5];  // the first arguments; at its end the answer
+};
+struct PolicyChange {
+  char what[16];
+  char name[32];
+};
+struct Loss {
+  u64 records;
+};
+
+}  // namespace corral::trace

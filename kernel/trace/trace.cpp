@@ -1,0 +1,70 @@
+// See trace.h.
+#include "trace/trace.h"
+
+#include "trace/log.h"
+
+namespace corral::trace {
+
+constinit Atomic<u32> wanted_events{0};
+
+namespace {
+
+constinit Atomic<u32> sessions{0};
+constinit Ring<> rings[max_cores];
+constinit void (*listener)(u32 events) = nullptr;
+
+constexpr u32 bits(std::initializer_list<Event> events) {
+  u32 all = 0;
+  for (const Event event : events) all |= u32{1} << static_cast<u32>(event);
+  return all;
+}
+
+constexpr u32 decisions = bits({Event::policy_made, Event::policy_value, Event::timeline_called, Event::core_seen,
+                                Event::placement_asked, Event::placement_answered});
+
+constexpr Group all_groups[] = {
+    {"switch", bits({Event::switched}), "another thread runs, or none"},
+    {"wake", bits({Event::waking, Event::woken, Event::created}), "a thread is woken, by whom, and waits in a queue"},
+    {"place", bits({Event::placed}), "a core is chosen for a thread, with the load of the candidates"},
+    {"migrate", bits({Event::migrated}), "a thread goes to another core"},
+    {"message", bits({Event::message_sent, Event::message_taken}), "messages between cores"},
+    {"interrupt", bits({Event::interrupt_begun, Event::interrupt_ended}), "interrupts"},
+    {"call", bits({Event::call_begun, Event::call_ended}), "system calls"},
+    {"policy", bits({Event::policy_changed}), "another scheduling policy"},
+    {"decide", decisions, "what timelines and placements are asked, and what they answer, for the simulator", true},
+};
+
+}  // namespace
+
+std::span<const Group> groups() {
+  return all_groups;
+}
+
+Ring<>& ring_of(CoreId core) {
+  return rings[core.value];
+}
+
+void set_listener(void (*told)(u32 events)) {
+  listener = told;
+}
+
+u32 session() {
+  return sessions.load(Order::relaxed);
+}
+
+void want(u32 events) {
+  sessions.fetch_add(1, Order::relaxed);
+  wanted_events.store(events, Order::relaxed);
+  if (listener != nullptr) listener(events);
+}
+
+void put(Record& record) {
+  const u32 core = arch::core_index();
+  record.time = static_cast<u64>(log::now().ns);
+  record.core = static_cast<u16>(core);
+  u64 words[Ring<>::words];
+  __builtin_memcpy(words, &record, sizeof words);
+  rings[core].write(words);
+}
+
+}  // namespace corral::trace

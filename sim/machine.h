@@ -1,0 +1,132 @@
+// The machine in virtual time: the kernel's run queues and placer, driven by threads that do what a workload says.
+//
+// It does what the executive does in the kernel (kernel/task/executive.cpp): asks for a place, enqueues or sends, picks, leaves.
+// Exact to the nanosecond, and the same in every run with the same seed.
+#pragma once
+
+#include <deque>
+#include <memory>
+
+#include "event_queue.h"
+#include "lib/random.h"
+#include "policies.h"
+#include "thread.h"
+#include "workload_file.h"
+
+namespace corral::sim {
+
+class Machine {
+ public:
+  struct CoreState {
+    CoreState(CoreId id, sched::CoreStatistics& published, Duration tick) : queue{id, published, tick} {}
+    sched::RunQueue queue;
+    Instant until = never;  // until when the running thread may go on
+    u32 generation = 0;  // of its event
+    Duration busy{};  // with threads, and what it costs to change between them
+    const Thread* last = nullptr;  // who ran last; only compared
+
+    // ---- while it has nothing to run (machine_migration.cpp) ----
+    bool hungry = false;  // it said so
+    bool awaiting = false;  // a request of it has not been answered yet
+    bool asked = false;  // since then, and nothing has come since
+    CoreSet refused;  // by these, since then
+    void begin_anew() {
+      asked = false;
+      refused = {};
+    }
+    Instant last_asked{};
+    u32 ask_generation = 0, cool_generation = 0;  // of its events
+  };
+
+  // `experiment` must stay. std::invalid_argument: a wrong policy, or a mask without a core.
+  Machine(const Experiment& experiment, const PolicyNames& names, u64 seed);
+
+  // To the end of the last thread, or the workload's limit. std::runtime_error: a thread that does nothing for ever.
+  void run();
+
+  [[nodiscard]] Instant now() const { return now_; }
+  [[nodiscard]] const std::deque<Thread>& threads() const { return threads_; }
+  [[nodiscard]] const CoreState& core(u32 number) const { return *cores_[number]; }
+  [[nodiscard]] const sched::CoreStatistics& statistics(u32 number) const { return placer_.statistics(CoreId{number}); }
+  [[nodiscard]] u64 decisions() const { return decisions_; }
+  [[nodiscard]] u64 placements() const { return placements_; }
+  [[nodiscard]] u64 violations() const;
+  // Core time without a thread while so many threads, or more, waited on other cores.
+  [[nodiscard]] Duration wasted() const { return wasted_; }
+  [[nodiscard]] u64 alive() const { return alive_; }
+  [[nodiscard]] const sched::CoreGroups& groups() const { return groups_; }
+  [[nodiscard]] CoreSet group_of(bool real_time) const { return groups_.group(real_time, online_); }
+  // Where threads of a task have run.
+  [[nodiscard]] const CoreSet& cores_of(size_t task) const { return cores_of_task_[task]; }
+
+ private:
+  using State = Thread::State;
+  void make_threads();
+  void handle(const Event& event);
+  void account_waste(Instant until);
+  void core_event(CoreState& core);
+  void work_is_done(CoreState& core, Thread& thread);
+  void wake(Thread& thread, CoreId asker);
+  void send(Thread& thread, CoreId to, CoreId from, sched::EnqueueReason reason);
+  void place(Thread& thread, sched::PlacementReason reason, CoreId asker);
+  [[nodiscard]] CoreId place_in_group(Thread& thread, sched::PlacementReason reason, CoreId asker);
+  // The thread is not of the core's group, and its run queue looks: it goes on to one that is.
+  bool turn_away(Thread& thread, CoreId from, sched::EnqueueReason reason);
+  void enqueue(Thread& thread, CoreId to, sched::EnqueueReason reason);
+  void settle(CoreState& core);
+  void progress(CoreState& core);
+  void begin_to_run(CoreState& core, Thread& thread);
+  void balance_real_time(CoreState& core);
+  void leave(CoreState& core, Thread& thread, sched::LeaveReason reason, State state);
+
+  // Migration (machine_migration.cpp).
+  bool push_elsewhere(CoreState& core, Thread& thread);
+  void look_for_work(CoreState& core);
+  void stop_looking_for_work(CoreState& core);
+  void on_request(CoreState& core, CoreId asker);
+  void on_refusal(CoreState& core, CoreId from);
+  void offer_spare(CoreState& core);
+  bool give(CoreState& core, CoreSet targets, bool pulled);
+  static void note_arrival(CoreState& core, Thread& thread);
+
+  // Program (machine_program.cpp). What the thread does next, up to something that takes time.
+  enum class Next : u8 { computes, sleeps, waits, yields, ends };  // waits: its state says for what
+  Next advance(Thread& thread, CoreId here);
+  [[nodiscard]] const Action* next_action(Thread& thread);
+  bool take_lock(Thread& thread, u32 lock);
+  void release_lock(Thread& thread, u32 lock, CoreId here);
+  bool pass_barrier(Thread& thread, u32 barrier, CoreId here);
+  void resume(u32 task, CoreId here);
+
+  struct Lock {
+    Thread* owner = nullptr;
+    std::deque<Thread*> waiting;
+  };
+  struct Meeting {
+    std::vector<Thread*> there;
+  };
+
+  const Workload& workload_;
+  const Hardware& hardware_;
+  Policies policies_;
+  sched::Placer& placer_;
+  sched::Migrator& migrator_;
+  sched::CoreGroups groups_;  // as they were at the beginning
+  CoreSet online_;
+  std::vector<std::unique_ptr<CoreState>> cores_;
+  std::deque<Thread> threads_;
+  std::vector<Lock> locks_;
+  std::vector<Meeting> meetings_;
+  std::vector<std::pair<size_t, size_t>> threads_of_task_;  // first, behind the last
+  std::vector<CoreSet> cores_of_task_;
+  EventQueue events_;
+  u64 events_now_ = 0;  // since time went on
+  CoreState* stepping_ = nullptr;  // the core whose thread is between two actions
+  Instant now_{1};  // an entity that ran at 0 would count as one that never ran
+  u64 alive_ = 0;
+  u64 decisions_ = 0, placements_ = 0;
+  u64 idle_cores_ = 0, waiting_threads_ = 0;
+  Duration wasted_{};
+};
+
+}  // namespace corral::sim

@@ -1,0 +1,68 @@
+// The objects of the chosen policies: an algorithm for each core, a placement and a migration for all.
+#pragma once
+
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "sched/engine/core_groups.h"
+#include "sched/engine/migrator.h"
+#include "sched/engine/placer.h"
+#include "sched/engine/run_queue.h"
+
+namespace corral::sim {
+
+// Names as on the kernel's command line (sched/policy_choice.h).
+struct PolicyNames {
+  std::string algorithm = sched::default_algorithm;
+  std::string placement = sched::default_placement;
+  std::string migration = sched::default_migration;
+  std::string groups = sched::default_grouping;
+};
+
+// Storage for what a descriptor makes.
+class Storage {
+ public:
+  explicit Storage(size_t size) : memory_{::operator new(size, alignment)} {}
+  ~Storage() { ::operator delete(memory_, alignment); }
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+  [[nodiscard]] void* get() const { return memory_; }
+
+ private:
+  static constexpr std::align_val_t alignment{cache_line};
+  void* memory_;
+};
+
+// How the cores are partitioned as `text` says, sched.groups= on the command line; for CoreGroups::begin().
+struct Partition {
+  // std::invalid_argument: there is no such method, the ratio leaves a class without a core, or the ratio is dynamic.
+  Partition(const std::string& text, u32 cores, Duration tick);
+  sched::CoreGroups::Configuration configuration;
+  u32 real_time = 0;  // cores of that group; 0: there are no groups
+};
+
+class Policies {
+ public:
+  // std::invalid_argument: there is no such policy, or it has no such tunable; says what there is.
+  Policies(const PolicyNames& names, u32 cores, Duration tick, u64 (*random)());
+  ~Policies();
+  Policies(const Policies&) = delete;
+  Policies& operator=(const Policies&) = delete;
+
+  [[nodiscard]] sched::SchedulingAlgorithm& algorithm(CoreId core) { return *algorithms_[core.value]; }
+  [[nodiscard]] sched::Placer& placer() { return *placer_; }
+  [[nodiscard]] sched::Migrator& migrator() { return *migrator_; }
+
+ private:
+  template <class Engine, class Descriptor>
+  void put_in(Engine& engine, const Descriptor& descriptor, const sched::TunableValues& values);
+
+  std::unique_ptr<sched::Placer> placer_;
+  std::unique_ptr<sched::Migrator> migrator_;
+  std::vector<std::unique_ptr<Storage>> storage_;
+  std::vector<sched::SchedulingAlgorithm*> algorithms_;
+};
+
+}  // namespace corral::sim

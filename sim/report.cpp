@@ -1,0 +1,92 @@
+// See report.h.
+#include "report.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "lib/core_list.h"
+
+namespace corral::sim {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string text_of(const CoreSet& cores) {
+  std::string text;
+  write_core_list(cores, [&](std::string_view format, const auto&... parts) {
+    char room[32];
+    text += format_to(room, format, parts...);
+  });
+  return text;
+}
+
+Json of_task(const Machine& machine, const Task& task, size_t number) {
+  u64 ended = 0, wakes = 0, moves = 0, threads = 0;
+  Duration ran{}, waited{}, slowest{}, sum{};
+  Instant last{};
+  for (const Thread& thread : machine.threads()) {
+    if (thread.task != &task) continue;
+    ++threads;
+    ended += thread.state == Thread::State::ended ? 1 : 0;
+    last = std::max(last, thread.ended);
+    ran = ran + thread.entity.run_time;
+    waited = waited + thread.waited;
+    wakes += thread.wakes;
+    sum = sum + thread.wake_sum;
+    slowest = std::max(slowest, thread.slowest_wake);
+    moves += thread.moves;
+  }
+  return {{"task", task.name},
+          {"threads", threads},
+          {"ended", ended},
+          {"last_end_ns", last.ns},
+          {"run_ns", ran.ns},
+          {"waited_ns", waited.ns},
+          {"wakes", wakes},
+          {"wake_mean_ns", wakes == 0 ? 0 : sum.ns / static_cast<i64>(wakes)},
+          {"wake_worst_ns", slowest.ns},
+          {"moves", moves},
+          {"cores", text_of(machine.cores_of(number))}};
+}
+
+Json of_core(const Machine& machine, u32 number, const PolicyNames& names) {
+  const sched::CoreStatistics& numbers = machine.statistics(number);
+  const Machine::CoreState& core = machine.core(number);
+  return {{"core", number},
+          {"algorithm", names.algorithm},
+          {"runnable", numbers.runnable()},
+          {"coming", numbers.on_the_way()},
+          {"weight", numbers.load_weight()},
+          {"switches", numbers.switches.load(Order::relaxed)},
+          {"preemptions", numbers.preemptions.load(Order::relaxed)},
+          {"moved_in", numbers.migrations_in.load(Order::relaxed)},
+          {"moved_out", numbers.migrations_out()},
+          {"busy_ns", core.busy.ns},
+          {"idle_ns", numbers.idle_time(machine.now()).ns},
+          {"violations", core.queue.violations().total()}};
+}
+
+}  // namespace
+
+void write_report(std::ostream& to, const Machine& machine, const Experiment& experiment, const PolicyNames& names, u64 seed,
+                  double host_seconds) {
+  Json report{{"algorithm", names.algorithm},        {"placement", names.placement},
+              {"migration", names.migration},        {"groups", names.groups},
+              {"cores", experiment.hardware.cores},  {"seed", seed},
+              {"threads", machine.threads().size()}, {"unfinished", machine.alive()},
+              {"elapsed_ns", machine.now().ns - 1},  {"decisions", machine.decisions()},
+              {"placements", machine.placements()},  {"wasted_ns", machine.wasted().ns},
+              {"violations", machine.violations()},  {"host_seconds", host_seconds}};
+  if (!machine.groups().none()) {
+    report["real_time_cores"] = text_of(machine.group_of(true));
+    report["blocked"] = machine.groups().blocked();
+    report["turned_away"] = machine.groups().turned_away();
+  }
+  for (size_t task = 0; task < experiment.workload.tasks.size(); ++task)
+    report["tasks"].push_back(of_task(machine, experiment.workload.tasks[task], task));
+  for (u32 core = 0; core < experiment.hardware.cores; ++core) report["per_core"].push_back(of_core(machine, core, names));
+  to << report.dump(1) << '\n';
+}
+
+}  // namespace corral::sim

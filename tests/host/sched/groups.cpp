@@ -1,0 +1,297 @@
+// Core groups: layouts and ratios for every number of cores, the dynamic ratio, and the engine that answers which cores an
+// entity may use.
+// sources: kernel/sched/*.cpp kernel/sched/groups/*.cpp kernel/sched/engine/core_groups.cpp
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "lib/random.h"
+#include "sched/engine/core_groups.h"
+
+namespace corral::sched {
+namespace {
+
+constexpr Duration tick = milliseconds(4);
+
+std::string picture(const CoreSet& cores, Layout layout, u32 real_time) {
+  const CoreSet chosen = lay_out(cores, layout, real_time);
+  std::string text;
+  cores.for_each([&](CoreId core) { text += chosen.contains(core) ? 'X' : 'Y'; });
+  return text;
+}
+
+TEST(Layout, ThePapersPictures) {
+  const CoreSet eight = CoreSet::first(8);
+  EXPECT_EQ(picture(eight, Layout::grouped, 4), "XXXXYYYY");
+  EXPECT_EQ(picture(eight, Layout::alternate, 4), "XYXYXYXY");
+  EXPECT_EQ(picture(eight, Layout::double_alternate, 4), "XXYYXXYY");
+  EXPECT_EQ(picture(eight, Layout::alternate, 2), "XYYYXYYY");
+  EXPECT_EQ(picture(eight, Layout::double_alternate, 2), "XXYYYYYY");
+  EXPECT_EQ(picture(eight, Layout::double_alternate, 6), "XXXXXXYY");
+  EXPECT_EQ(picture(eight, Layout::double_alternate, 3), "XXXYYYYY");
+  EXPECT_EQ(picture(CoreSet::first(32), Layout::double_alternate, 16), "XXYYXXYYXXYYXXYYXXYYXXYYXXYYXXYY");
+}
+
+TEST(Layout, EveryNumberOfCoresGetsExactlyItsShare) {
+  for (u32 cores = 2; cores <= max_cores; ++cores) {
+    CoreSet set;  // with gaps, where cores did not start
+    for (u32 i = 0; i < cores; ++i) set.add(CoreId{cores <= max_cores / 2 ? 2 * i : i});
+    for (u32 real_time = 1; real_time < cores; ++real_time) {
+      for (const Layout layout : {Layout::grouped, Layout::alternate, Layout::double_alternate}) {
+        const CoreSet chosen = lay_out(set, layout, real_time);
+        ASSERT_EQ(chosen.count(), real_time) << cores << ' ' << static_cast<int>(layout);
+        ASSERT_EQ(chosen & set, chosen);
+        ASSERT_TRUE(chosen.contains(set.lowest())) << "the real-time group begins";
+      }
+    }
+  }
+}
+
+TEST(Layout, RatiosAreRoundedToTheNearest) {
+  EXPECT_EQ(real_time_share({1, 1}, 8), 4u);
+  EXPECT_EQ(real_time_share({2, 1}, 8), 5u) << "5.33";
+  EXPECT_EQ(real_time_share({1, 2}, 8), 3u) << "2.67";
+  EXPECT_EQ(real_time_share({1, 3}, 2), 1u) << "0.5: halves up";
+  EXPECT_EQ(real_time_share({1, 1}, 3), 2u);
+  EXPECT_EQ(real_time_share({1, 9}, 4), 0u) << "left to the caller to refuse";
+  EXPECT_EQ(real_time_share({256, 1}, 256), 255u);
+  EXPECT_EQ(real_time_share({256, 1}, 4), 4u);
+  for (u32 cores = 1; cores <= max_cores; ++cores) {
+    for (const Ratio ratio : {Ratio{1, 1}, Ratio{2, 1}, Ratio{1, 2}, Ratio{3, 1}, Ratio{1, 3}, Ratio{256, 1}, Ratio{7, 5}}) {
+      const double exact = double(cores) * ratio.real_time / (ratio.real_time + ratio.normal);
+      EXPECT_LE(std::abs(real_time_share(ratio, cores) - exact), 0.5);
+    }
+  }
+}
+
+// ---- how they are written -----------------------------------------------------------------------------------------------
+
+const GroupingDescriptor* choose(std::string_view text, TunableValues& values, std::string& why) {
+  Refusal refusal;
+  const GroupingDescriptor* chosen = choose_grouping(text, tick, values, refusal);
+  why = refusal.view();
+  return chosen;
+}
+
+TEST(Grouping, NamesAndValues) {
+  TunableValues values;
+  std::string why;
+  const GroupingDescriptor* masks = choose("affinity-mask", values, why);
+  ASSERT_NE(masks, nullptr);
+  EXPECT_STREQ(masks->name, "affinity-mask");
+  EXPECT_EQ(values.number(GroupTunables::layout), 0);
+  EXPECT_EQ(values.number(GroupTunables::ratio), packed_ratio(1, 1));
+  ASSERT_NE(choose("run-queue-entry:layout=double-alternate,ratio=3:1,dynamic=on,interval=5000,hysteresis=0", values, why),
+            nullptr);
+  EXPECT_EQ(values.number(GroupTunables::layout), 2);
+  EXPECT_EQ(first_of(values.number(GroupTunables::ratio)), 3u);
+  EXPECT_EQ(second_of(values.number(GroupTunables::ratio)), 1u);
+  EXPECT_EQ(values.number(GroupTunables::dynamic), 1);
+  EXPECT_EQ(values.time(GroupTunables::interval), milliseconds(5));
+  char room[32];
+  const Tunable& ratio = GroupTunables::all[GroupTunables::ratio];
+  EXPECT_EQ(write_value(ratio, packed_ratio(3, 1), room), "3:1");
+  EXPECT_EQ(write_value(GroupTunables::all[GroupTunables::layout], 1, room), "alternate");
+  EXPECT_EQ(choose("none", values, why)->method, nullptr);
+
+  EXPECT_EQ(choose("affinity-mask:layout=round", values, why), nullptr);
+  EXPECT_EQ(why, "layout=round: write layout=grouped|alternate|double-alternate");
+  for (const char* text : {"1", "1:", ":1", "0:1", "1:0", "1:257", "1:2:3", "a:b", "-1:1", "1 :1"}) {
+    EXPECT_EQ(choose(std::string{"affinity-mask:ratio="} + text, values, why), nullptr) << text;
+    EXPECT_EQ(why, std::string{"ratio="} + text + ": write ratio=NUMBER:NUMBER, each 1 to 256");
+  }
+  EXPECT_EQ(choose("none:ratio=1:1", values, why), nullptr);
+}
+
+// ---- the dynamic ratio ----------------------------------------------------------------------------------------------------
+
+// Both classes have `threads` that always want to run; each core runs one and the rest waits.
+class Load {
+ public:
+  Load(u32 cores, u32 real_time, u32 normal) : cores_{cores}, real_time_{real_time}, normal_{normal} {}
+  u32 present = 1;
+
+  u32 pass(Demand& demand, u32 hysteresis) {
+    now_ = now_ + milliseconds(100);
+    run(loads_.real_time, real_time_, present);
+    run(loads_.normal, normal_, cores_ - present);
+    return present = demand.next(loads_, now_, cores_, present, hysteresis);
+  }
+  void become(u32 real_time, u32 normal) { real_time_ = real_time, normal_ = normal; }
+
+ private:
+  static void run(GroupLoad& load, u32 threads, u32 cores) {
+    const u32 busy = threads < cores ? threads : cores;
+    load.busy_ns += milliseconds(100).ns * busy;
+    load.waiting = threads - busy;
+  }
+  u32 cores_, real_time_, normal_;
+  Instant now_{1};
+  GroupLoads loads_;
+};
+
+TEST(Demand, CoresFollowTheThreadsThatCouldRun) {
+  for (const u32 cores : {2u, 3u, 4u, 8u, 32u, 256u}) {
+    Load load{cores, 1, 0};
+    Demand demand;
+    demand.begin({}, Instant{1});
+    for (const auto& [real_time, normal] :
+         std::vector<std::pair<u32, u32>>{{100, 100}, {300, 100}, {1, 1000}, {1000, 0}, {3, 9}}) {
+      load.become(real_time, normal);
+      for (int i = 0; i < 40; ++i) load.pass(demand, 60);
+      const double wanted = double(cores) * real_time / (real_time + normal);
+      const double possible = std::clamp(wanted, 1.0, double(cores - 1));
+      EXPECT_LE(std::abs(load.present - possible), 0.62) << cores << ' ' << real_time << ':' << normal;
+    }
+  }
+}
+
+TEST(Demand, NothingChangesWithoutNeed) {
+  Load load{8, 4, 4};
+  Demand demand;
+  demand.begin({}, Instant{1});
+  for (int i = 0; i < 20; ++i) load.pass(demand, 60);
+  EXPECT_EQ(load.present, 4u);
+  load.become(0, 0);
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(load.pass(demand, 60), 4u) << "nobody wants anything";
+  // 4.57 of 8 is wanted: not worth a change by itself.
+  load.become(4, 3);
+  for (int i = 0; i < 40; ++i) EXPECT_EQ(load.pass(demand, 60), 4u);
+  for (int i = 0; i < 40; ++i) load.pass(demand, 50);
+  EXPECT_EQ(load.present, 5u);
+}
+
+// ---- the engine -----------------------------------------------------------------------------------------------------------
+
+class Machine {
+ public:
+  explicit Machine(u32 cores) : online{CoreSet::first(cores)} {}
+
+  void use(std::string_view text) {
+    Refusal why;
+    CoreGroups::Configuration wanted;
+    wanted.method = choose_grouping(text, tick, wanted.values, why);
+    ASSERT_NE(wanted.method, nullptr) << why.view();
+    const u32 share = wanted.method->method == nullptr ? 0 : CoreGroups::share(wanted, online.count(), 0, why);
+    groups.begin(wanted, online, share);
+    EXPECT_TRUE(groups.under_way());
+    online.for_each([&](CoreId core) { groups.taken(core); });
+    EXPECT_FALSE(groups.under_way());
+  }
+
+  CoreGroups groups;
+  CoreSet online;
+};
+
+std::string refusal(std::string_view text, u32 cores, u32 needed = 0) {
+  Refusal why;
+  CoreGroups::Configuration wanted;
+  wanted.method = choose_grouping(text, tick, wanted.values, why);
+  EXPECT_NE(wanted.method, nullptr);
+  EXPECT_EQ(CoreGroups::share(wanted, cores, needed, why), 0u);
+  return std::string{why.view()};
+}
+
+TEST(CoreGroups, NoClassIsLeftWithoutACore) {
+  EXPECT_EQ(refusal("affinity-mask", 1), "there is one core only: a group would have none");
+  EXPECT_EQ(refusal("affinity-mask:ratio=1:9", 4), "ratio 1:9 leaves real-time threads none of 4 cores");
+  EXPECT_EQ(refusal("affinity-mask:ratio=9:1", 4), "ratio 9:1 leaves threads that are not real-time none of 4 cores");
+  EXPECT_EQ(refusal("affinity-mask", 4, 3), "2 cores are too few for what is reserved: 3 are needed");
+}
+
+TEST(CoreGroups, MasksFollowClassAndGroups) {
+  Machine machine{8};
+  SchedulingEntity entity;
+  EXPECT_TRUE(machine.groups.settled(entity)) << "nothing to do while there never were groups";
+  machine.use("affinity-mask:ratio=1:3");
+  EXPECT_FALSE(machine.groups.settled(entity));
+  EXPECT_EQ(machine.groups.usable(entity, machine.online).lowest(), CoreId{2}) << "also before its mask is renewed";
+  machine.groups.renew(entity, machine.online);
+  EXPECT_TRUE(machine.groups.settled(entity));
+  EXPECT_EQ(entity.allowed.count(), 6u);
+  entity.real_time = 5;
+  machine.groups.renew(entity, machine.online);
+  EXPECT_EQ(entity.allowed, CoreSet::first(2));
+  entity.asked = CoreSet::of(CoreId{7});
+  machine.groups.renew(entity, machine.online);
+  EXPECT_EQ(entity.allowed, CoreSet::first(2)) << "nothing is left of its own mask";
+  entity.real_time = 0;
+  machine.groups.renew(entity, machine.online);
+  EXPECT_EQ(entity.allowed, CoreSet::of(CoreId{7})) << "which counts again now";
+  machine.use("none");
+  EXPECT_FALSE(machine.groups.settled(entity));
+  machine.groups.renew(entity, machine.online);
+  EXPECT_EQ(entity.allowed, entity.asked);
+  EXPECT_TRUE(machine.groups.settled(entity));
+}
+
+// Proposes what it is told to, or the lowest.
+class Proposer final : public Proposals {
+ public:
+  explicit Proposer(std::vector<u32> wishes) : wishes_{std::move(wishes)} {}
+  CoreId among(const CoreSet& candidates) override {
+    ++asked;
+    EXPECT_FALSE(candidates.empty());
+    for (const u32 wish : wishes_) {
+      if (candidates.contains(CoreId{wish})) return CoreId{wish};
+    }
+    return candidates.lowest();
+  }
+  int asked = 0;
+
+ private:
+  std::vector<u32> wishes_;
+};
+
+TEST(CoreGroups, MethodsKeepThreadsAwayAtDifferentPlaces) {
+  Machine machine{4};
+  SchedulingEntity entity;  // of the normal group: cores 2 and 3
+  machine.use("blocked-migration");
+  EXPECT_FALSE(machine.groups.settled(entity));
+  Proposer policy{{1, 0, 3}};
+  EXPECT_EQ(machine.groups.place(entity, policy, machine.online), CoreId{3});
+  EXPECT_EQ(policy.asked, 3);
+  EXPECT_EQ(machine.groups.blocked(), 2u);
+  EXPECT_FALSE(machine.groups.guards_entry());
+
+  machine.use("run-queue-entry");
+  Proposer other{{1, 0, 3}};
+  EXPECT_EQ(machine.groups.place(entity, other, machine.online), CoreId{1}) << "wherever the policy wants it";
+  EXPECT_TRUE(machine.groups.guards_entry());
+  for (const char* method : {"blocked-migration", "run-queue-entry"}) {
+    machine.use(method);
+    machine.groups.renew(entity, machine.online);
+    EXPECT_FALSE(machine.groups.settled(entity)) << "asked at every placement";
+    EXPECT_EQ(entity.allowed & machine.online, machine.groups.group(false, machine.online));
+    EXPECT_EQ(machine.groups.shown(CoreSet::first(3), false, machine.online), CoreSet::first(3)) << "its mask is its own";
+  }
+}
+
+TEST(CoreGroups, EveryMethodEndsInTheGroup) {
+  Random random{7};
+  for (u32 cores = 2; cores <= 64; ++cores) {
+    Machine machine{cores};
+    for (const GroupingDescriptor* method : groupings()) {
+      if (method->method == nullptr) continue;
+      machine.use(method->name);
+      for (int i = 0; i < 50; ++i) {
+        SchedulingEntity entity;
+        entity.real_time = static_cast<u8>(random.next() % 2);
+        entity.asked = {};
+        entity.asked.set_word(0, random.next());
+        if ((entity.asked & machine.online).empty()) entity.asked.add(CoreId{0});
+        const CoreSet group = machine.groups.group(entity.real_time != 0, machine.online);
+        const CoreSet usable = machine.groups.usable(entity, machine.online);
+        EXPECT_EQ(usable & group, usable);
+        EXPECT_FALSE(usable.empty());
+        Proposer policy{{static_cast<u32>(random.next() % cores)}};
+        CoreId chosen = machine.groups.place(entity, policy, machine.online);
+        EXPECT_TRUE(usable.contains(chosen) || machine.groups.guards_entry()) << method->name;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace corral::sched

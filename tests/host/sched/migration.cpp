@@ -1,0 +1,235 @@
+// The migration policies on plain numbers, and the engine round them.
+// sources: kernel/sched/*.cpp kernel/sched/engine/run_queue*.cpp kernel/sched/engine/migrator.cpp
+// sources: kernel/sched/engine/safe_policies.cpp
+// sources: kernel/sched/engine/placer.cpp
+// sources: kernel/sched/algorithms/*.cpp kernel/sched/placement/*.cpp kernel/sched/migration/*.cpp
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+
+#include "machine.h"
+#include "sched/engine/migrator.h"
+
+namespace corral::test {
+namespace {
+
+constexpr Instant now = Instant{} + seconds(100);
+
+// A migrator with every policy of the library in it, and numbers of cores that the test sets.
+class OwnedMigrator {
+ public:
+  explicit OwnedMigrator(std::string_view text) {
+    for (const MigrationDescriptor* descriptor : migrations()) {
+      storage_.push_back(::operator new(descriptor->size, std::align_val_t{64}));
+      if (!migrator_->add(*descriptor, storage_.back())) std::abort();
+    }
+    Refusal why;
+    TunableValues values;
+    const MigrationDescriptor* descriptor = choose_migration(text, milliseconds(4), values, why);
+    if (descriptor == nullptr || !migrator_->use(*descriptor, values)) std::abort();
+  }
+  OwnedMigrator(const OwnedMigrator&) = delete;
+  OwnedMigrator& operator=(const OwnedMigrator&) = delete;
+  ~OwnedMigrator() {
+    for (void* storage : storage_) ::operator delete(storage, std::align_val_t{64});
+  }
+  Migrator* operator->() { return migrator_.get(); }
+
+  void load(std::initializer_list<u32> runnable) {
+    u32 core = 0;
+    for (const u32 count : runnable) numbers_[core++].publish(count, u64{count} * weight_of_nice_0, 0);
+  }
+  // Where a thread preempted on `here` goes; all of `cores` cores are allowed.
+  u32 push(u32 here, u32 cores = 4) {
+    CoreSet candidates = CoreSet::first(cores);
+    candidates.remove(CoreId{here});
+    return migrator_->push_target({entity, candidates, CoreId{here}, now}).value;
+  }
+  PullAnswer ask(u32 here, Instant last_asked = {}, u32 cores = 4) {
+    CoreSet candidates = CoreSet::first(cores);
+    candidates.remove(CoreId{here});
+    return migrator_->whom_to_ask({candidates, CoreId{here}, now, last_asked});
+  }
+  Instant leaves_at(u32 spare) { return migrator_->leaves_at({entity, CoreId{0}, spare, now}); }
+
+  SchedulingEntity entity;
+
+ private:
+  std::unique_ptr<CoreStatistics[]> numbers_ = std::make_unique<CoreStatistics[]>(max_cores);
+  std::unique_ptr<Migrator> migrator_ = std::make_unique<Migrator>(next_random, std::span{numbers_.get(), max_cores});
+  std::vector<void*> storage_;
+};
+
+TEST(NoMigration, MovesNobody) {
+  OwnedMigrator none{"none"};
+  none.load({9, 0, 0, 0});
+  EXPECT_FALSE(none->pushes());
+  EXPECT_FALSE(none->pulls());
+  EXPECT_EQ(none.push(0), no_core.value);
+  EXPECT_EQ(none.ask(1).from, no_core);
+  EXPECT_EQ(none.leaves_at(8), never);
+}
+
+TEST(Push, GoesToTheEmptiestIfThatIsWorthAMove) {
+  for (const char* name : {"push", "both"}) {
+    OwnedMigrator push{name};
+    push.load({2, 1, 1, 1});
+    EXPECT_EQ(push.push(0), no_core.value) << "two here and one there would be one here and two there";
+    push.load({3, 1, 1, 1});
+    EXPECT_EQ(push.push(0), 1u) << "the first after this core";
+    push.load({3, 1, 3, 1});
+    EXPECT_EQ(push.push(2), 3u);
+    push.load({3, 1, 0, 1});
+    EXPECT_EQ(push.push(0), 2u);
+    push.load({2, 0, 0, 0});
+    push.entity.real_time = 1;
+    EXPECT_EQ(push.push(0), no_core.value) << "the real-time class has a balance of its own";
+  }
+  OwnedMigrator push{"push:emptier=4"};
+  push.load({4, 1, 1, 1});
+  EXPECT_EQ(push.push(0), no_core.value);
+  push.load({4, 1, 1, 0});
+  EXPECT_EQ(push.push(0), 3u);
+  EXPECT_EQ(push.ask(3).from, no_core) << "it does not pull";
+}
+
+TEST(Pull, AsksTheBusiestIfSomebodyWaitsThere) {
+  for (const char* name : {"pull", "both"}) {
+    OwnedMigrator pull{name};
+    pull.load({1, 1, 0, 1});
+    EXPECT_EQ(pull.ask(2).from, no_core) << "nobody is overloaded";
+    pull.load({2, 3, 0, 1});
+    EXPECT_EQ(pull.ask(2).from, CoreId{1});
+    pull.load({2, 0, 0, 2});
+    EXPECT_EQ(pull.ask(1).from, CoreId{3}) << "of equals the one after the asking core";
+    EXPECT_EQ(pull.ask(2).from, CoreId{3});
+    EXPECT_LE(pull.ask(2).at, now) << "it never asked before";
+    EXPECT_EQ(pull.ask(2, now).at, now + microseconds(100));
+  }
+  OwnedMigrator pull{"pull:threshold=2,interval=5000"};
+  pull.load({3, 0, 0, 0});
+  EXPECT_EQ(pull.ask(1).from, no_core) << "two wait, which is not more than the threshold";
+  pull.load({4, 0, 0, 0});
+  EXPECT_EQ(pull.ask(1, now - milliseconds(2)).from, CoreId{0});
+  EXPECT_EQ(pull.ask(1, now - milliseconds(2)).at, now + milliseconds(3));
+  EXPECT_EQ(pull.push(0), no_core.value) << "it does not push";
+}
+
+TEST(Pull, WhoIsHotOrNeededStays) {
+  OwnedMigrator pull{"pull:threshold=1,hot=500"};
+  pull.entity.last_core = CoreId{0};
+  EXPECT_LE(pull.leaves_at(2), now) << "it never ran: no cache knows it";
+  EXPECT_EQ(pull.leaves_at(1), never);
+  pull.entity.last_ran = now - microseconds(100);
+  EXPECT_EQ(pull.leaves_at(2), now + microseconds(400));
+  pull.entity.last_ran = now - microseconds(600);
+  EXPECT_LE(pull.leaves_at(2), now);
+  pull.entity.last_ran = now;
+  pull.entity.last_core = CoreId{3};
+  EXPECT_LE(pull.leaves_at(2), now) << "it came here, but did not run here";
+  pull.entity.real_time = 7;
+  EXPECT_EQ(pull.leaves_at(2), never);
+  pull.entity.real_time = deadline_priority;
+  EXPECT_EQ(pull.leaves_at(2), never) << "who has a reservation stays";
+}
+
+// Answers what the test says.
+struct Wrong final : MigrationPolicy {
+  static inline CoreId answer = CoreId{0};
+  static inline Instant at{};
+  CoreId push(const PushRequest&, const SystemView&) override { return answer; }
+  PullAnswer ask(const PullRequest&, const SystemView&) override { return {answer, at}; }
+  Instant leaves_at(const LeaveRequest&, const SystemView&) override { return Instant{}; }
+};
+
+// Whatever a policy answers.
+TEST(Migrator, ChecksTheAnswers) {
+  static const MigrationDescriptor descriptor{
+      {"wrong", ""}, true, true, sizeof(Wrong), [](void* storage) -> MigrationPolicy* { return ::new (storage) Wrong; }};
+  OwnedMigrator migrator{"none"};
+  alignas(64) u8 storage[sizeof(Wrong)];
+  ASSERT_FALSE(migrator->use(descriptor, {}));
+  ASSERT_TRUE(migrator->add(descriptor, storage));
+  ASSERT_TRUE(migrator->use(descriptor, {}));
+  u64 wrong = 0;
+  for (const u32 core : {0u, 4u, 77u, 255u, 257u, ~0u}) {  // itself, offline ones, and no cores at all
+    Wrong::answer = CoreId{core};
+    EXPECT_EQ(migrator.push(0), no_core.value) << core;
+    EXPECT_EQ(migrator->violations(), ++wrong);
+    EXPECT_EQ(migrator.ask(0).from, no_core) << core;
+    EXPECT_EQ(migrator->violations(), ++wrong);
+  }
+  Wrong::answer = CoreId{2};
+  Wrong::at = now + nanoseconds(1);
+  EXPECT_EQ(migrator.ask(0).at, now + Migrator::shortest_pause) << "an idle core sleeps";
+  Wrong::at = never;
+  EXPECT_EQ(migrator.ask(0).at, never);
+  EXPECT_EQ(migrator.leaves_at(0), never) << "the last one is never given away";
+  EXPECT_EQ(migrator.leaves_at(1), Instant{});
+  migrator.entity.real_time = 1;
+  EXPECT_EQ(migrator.leaves_at(1), never);
+  EXPECT_EQ(migrator.push(0), no_core.value);
+  EXPECT_EQ(migrator->violations(), wrong);
+}
+
+TEST(Migrator, OneCoreTakesARequestUp) {
+  OwnedMigrator pull{"pull"};
+  pull->begin_hunger(CoreId{3});
+  pull->begin_hunger(CoreId{200});
+  EXPECT_TRUE(pull->hungry().contains(CoreId{200}));
+  EXPECT_TRUE(pull->claim(CoreId{3}));
+  EXPECT_FALSE(pull->claim(CoreId{3}));
+  EXPECT_FALSE(pull->claim(CoreId{5}));
+  pull->end_hunger(CoreId{200});
+  EXPECT_TRUE(pull->hungry().empty());
+}
+
+// A policy is never asked outside what it may answer, on any machine.
+TEST(AllMigrations, NeverLeaveTheCandidates) {
+  for (const MigrationDescriptor* descriptor : migrations()) {
+    OwnedMigrator migrator{descriptor->name};
+    Random random{3};
+    for (int i = 0; i < 20'000; ++i) {
+      const u32 cores = static_cast<u32>(random.below(12)) + 1;
+      const u32 here = static_cast<u32>(random.below(cores));
+      const auto few = [&] { return static_cast<u32>(random.below(5)); };
+      migrator.load({few(), few(), few(), few(), few(), few(), few(), few(), few(), few(), few(), few()});
+      const u32 pushed = migrator.push(here, cores);
+      EXPECT_TRUE(pushed == no_core.value || (pushed < cores && pushed != here && descriptor->pushes));
+      const u32 asked = migrator.ask(here, {}, cores).from.value;
+      EXPECT_TRUE(asked == no_core.value || (asked < cores && asked != here && descriptor->pulls));
+    }
+    EXPECT_EQ(migrator->violations(), 0u) << descriptor->name;
+  }
+}
+
+TEST(RunQueue, TheTailComesFirstAndEverybodyIsVisitedOnce) {
+  for (const AlgorithmDescriptor* descriptor : algorithms()) {
+    OwnedPlacer placer{"random"};
+    RunQueue queue{CoreId{0}, placer->statistics(CoreId{0}), milliseconds(4)};
+    OwnedAlgorithm algorithm{descriptor, {CoreId{0}, milliseconds(4)}};
+    queue.install(*algorithm, now);
+    EXPECT_EQ(queue.find_from_tail(9, [](SchedulingEntity&) { return true; }), nullptr);
+    std::deque<SchedulingEntity> entities(5);
+    for (SchedulingEntity& entity : entities) queue.enqueue(entity, EnqueueReason::created, now);
+    std::vector<SchedulingEntity*> visited;
+    const auto visit = [&](SchedulingEntity& entity) {
+      visited.push_back(&entity);
+      return false;
+    };
+    EXPECT_EQ(queue.find_from_tail(9, visit), nullptr);
+    EXPECT_EQ(visited.size(), entities.size());
+    EXPECT_EQ(visited.front(), algorithm->last_waiting()) << descriptor->name;
+    std::ranges::sort(visited);
+    EXPECT_EQ(std::ranges::adjacent_find(visited), visited.end()) << "nobody twice";
+    EXPECT_EQ(queue.find_from_tail(9, [&](SchedulingEntity& entity) { return &entity == &entities[2]; }), &entities[2]);
+    visited.clear();
+    EXPECT_EQ(queue.find_from_tail(2, visit), nullptr);
+    EXPECT_LE(visited.size(), 2u);
+    while (SchedulingEntity* entity = queue.pick(now).entity) queue.leave(*entity, LeaveReason::ended, now);
+  }
+}
+
+}  // namespace
+}  // namespace corral::test

@@ -1,0 +1,14 @@
+// Does not come to an answer.
+#include "tests/hostile/placements.h"
+
+namespace corral::sched::hostile {
+
+class Endless final : public BasePlacement {
+  CoreId misplace(const PlacementRequest&, const SystemView&) override {
+    for (;;) asm volatile("" ::: "memory");
+  }
+};
+
+}  // namespace corral::sched::hostile
+
+CORRAL_PLACEMENT_POLICY(corral::sched::hostile::Endless, "test.endless", "hostile: does not come to an answer")

@@ -1,0 +1,13 @@
+// Faults while it is made.
+#include "tests/hostile/timelines.h"
+
+namespace corral::sched::hostile {
+
+class Unborn final : public Base {
+ public:
+  explicit Unborn(const AlgorithmParameters& parameters) : Base{parameters} { asm volatile("movq $1, 0" ::: "memory"); }
+};
+
+}  // namespace corral::sched::hostile
+
+CORRAL_SCHEDULING_ALGORITHM(corral::sched::hostile::Unborn, "test.unborn", "hostile: faults while it is made")

@@ -1,0 +1,267 @@
+"""The simulator: exact where the answer is known, the same in every run, and clear about wrong files."""
+
+import itertools
+import json
+import re
+import tempfile
+import unittest
+from pathlib import Path
+
+from lab import paths, simulate
+from lab.problem import Problem
+from lab.simulate import Policies
+
+MS = 1_000_000
+MIXED = paths.SIMULATOR_SOURCE / "workloads" / "mixed.json"
+
+
+def run(workload, cores=0, seed=1, **policies):
+    """Of a description, or its text."""
+    with tempfile.TemporaryDirectory(prefix="corral-simulator-") as name:
+        file = Path(name) / "workload.json"
+        file.write_text(workload if isinstance(workload, str) else json.dumps(workload), encoding="utf-8")
+        return simulate.simulate(file, cores, Policies(**policies), seed)
+
+
+def names(**wrong):
+    """All policies there are, as the refusal of a wrong one lists them."""
+    try:
+        run({"tasks": {"t": {"run": 1}}}, **wrong)
+    except Problem as problem:
+        return re.search(r"there are (.*)", str(problem)).group(1).split(", ")
+    raise AssertionError(f"{wrong} was taken")
+
+
+def task(report, name):
+    return next(found for found in report["tasks"] if found["task"] == name)
+
+
+class KnownAnswers(unittest.TestCase):
+    """What a thread of so much work needs on a machine like this can be said beforehand."""
+
+    def elapsed_ms(self, tasks, cores=1, machine=None, **policies):
+        report = run({"machine": {"cores": cores, **(machine or {})}, "tasks": tasks}, **policies)
+        self.assertEqual(report["violations"], 0)
+        self.assertEqual(report["unfinished"], 0)
+        for core in report["per_core"]:
+            self.assertEqual(core["busy_ns"] + core["idle_ns"], report["elapsed_ns"], core)
+        return report["elapsed_ns"] / MS
+
+    def test_work_takes_its_time(self):
+        self.assertEqual(self.elapsed_ms({"t": {"loop": 10, "run": 1000}}), 10)
+        self.assertEqual(self.elapsed_ms({"t": {"loop": 10, "run": 1000, "sleep": 500}}), 15)
+        self.assertEqual(self.elapsed_ms({"t": {"instance": 8, "loop": 1, "run": 1000}}, cores=4), 2)
+
+    def test_a_slow_core_takes_longer(self):
+        slow = {"capacity": [512]}
+        self.assertEqual(self.elapsed_ms({"t": {"loop": 1, "run": 1000}}, machine=slow), 2)
+        self.assertEqual(self.elapsed_ms({"t": {"loop": 1, "runtime": 1000}}, machine=slow), 1)
+
+    def test_costs_are_added(self):
+        self.assertEqual(self.elapsed_ms({"t": {"loop": 2, "run": 1000, "sleep": 1000}}, machine={"switch_ns": 250_000}), 4.25)
+        two = {"t": {"instance": 2, "loop": 1, "run": 1000}}
+        self.assertEqual(self.elapsed_ms(two, cores=2, machine={"message_ns": 300_000, "idle_exit_ns": 200_000}), 1.5)
+
+    def test_a_period_begins_when_it_should(self):
+        timer = {"t": {"loop": 5, "run": 300, "timer": {"ref": "x", "period": 1000}}}
+        self.assertEqual(self.elapsed_ms(timer), 5)
+
+    def test_phases_and_delays(self):
+        phases = {"t": {"loop": 2, "delay": 1000, "phases": {"a": {"loop": 3, "run": 100}, "b": {"sleep": 700}}}}
+        self.assertEqual(self.elapsed_ms(phases), 1 + 2 * (0.3 + 0.7))
+
+    def test_one_at_a_time_in_a_lock(self):
+        holders = {"t": {"instance": 5, "loop": 4, "lock": "m", "run": 100, "unlock": "m"}}
+        self.assertEqual(self.elapsed_ms(holders, cores=8), 2)
+
+    def test_all_meet_at_a_barrier(self):
+        tasks = {"quick": {"instance": 3, "loop": 4, "run": 100, "barrier": "b"}, "slow": {"loop": 4, "run": 900, "barrier": "b"}}
+        self.assertEqual(self.elapsed_ms(tasks, cores=4), 3.6)
+
+    def test_one_waits_for_another(self):
+        tasks = {"waits": {"loop": 1, "suspend": "waits", "run": 100}, "wakes": {"loop": 1, "run": 500, "resume": "waits"}}
+        self.assertEqual(self.elapsed_ms(tasks, cores=2), 0.6)
+
+    def test_the_real_time_class_comes_first(self):
+        tasks = {"usual": {"loop": 1, "run": 10_000},
+                 "urgent": {"policy": "SCHED_FIFO", "priority": 5, "delay": 2000, "loop": 1, "run": 3000}}
+        report = run({"machine": {"cores": 1}, "tasks": tasks})
+        self.assertEqual(task(report, "urgent")["last_end_ns"], 5 * MS + 1)
+        self.assertEqual(task(report, "usual")["last_end_ns"], 13 * MS + 1)
+
+    def test_weights_share_a_core(self):
+        """Nice 5 has a third of what nice 0 has: when that one ends, this one has had a third of its time, nearly."""
+        tasks = {"usual": {"loop": 1, "run": 300_000}, "nice": {"priority": 5, "loop": 1, "run": 300_000}}
+        report = run({"machine": {"cores": 1}, "tasks": tasks})
+        self.assertAlmostEqual(task(report, "usual")["last_end_ns"] / MS, 300 * (1 + 335 / 1024), delta=15)
+
+    def test_threads_stay_where_they_may_run(self):
+        tasks = {"bound": {"instance": 4, "loop": 10, "cpus": [1], "run": 1000, "sleep": 100}}
+        report = run({"machine": {"cores": 4}, "tasks": tasks})
+        self.assertEqual([core["busy_ns"] for core in report["per_core"]], [0, 40 * MS, 0, 0])
+        self.assertEqual(task(report, "bound")["moves"], 0)
+
+    def test_an_idle_core_gets_what_waits(self):
+        """Two short ones come to core 0, two long ones to core 1."""
+        tasks = {name: {"loop": 1, "run": us} for name, us in (("a", 1000), ("b", 10_000), ("c", 1000), ("d", 10_000))}
+        crowded = {"cores": 2, "algorithm": "fifo", "placement": "round-robin"}
+        self.assertEqual(self.elapsed_ms(tasks, migration="none", **crowded), 20)
+        self.assertEqual(self.elapsed_ms(tasks, migration="pull", **crowded), 12)
+        late = {"message_ns": 100_000, "idle_exit_ns": 50_000}  # a request, and a thread to a core that sleeps
+        self.assertEqual(self.elapsed_ms(tasks, migration="pull", machine=late, **crowded), 12.25)
+
+    def test_a_preempted_thread_goes_to_an_emptier_core(self):
+        """Four bound ones and a free one come to core 0, and nothing to core 1: the free one goes when its slice of 4 ms ends."""
+        tasks = {"bound": {"instance": 4, "loop": 1, "cpus": [0], "run": 40_000},
+                 "free": {"delay": 1, "loop": 1, "run": 40_000}}
+        crowded = {"cores": 2, "algorithm": "rr", "placement": "round-robin"}
+        self.assertEqual(self.elapsed_ms(tasks, migration="none", **crowded), 200)
+        self.assertEqual(self.elapsed_ms(tasks, migration="push", **crowded), 164)
+
+    def test_a_limit_ends_what_does_not_end(self):
+        report = run({"global": {"duration": 2}, "tasks": {"t": {"run": 1000, "sleep": 1000}}})
+        self.assertEqual((report["unfinished"], report["elapsed_ns"]), (1, 2000 * MS))
+
+
+class AllPolicies(unittest.TestCase):
+    def test_every_combination_does_the_same_work(self):
+        algorithms, placements, migrations = names(algorithm="?"), names(placement="?"), names(migration="?")
+        self.assertIn("fifo", algorithms)
+        self.assertIn("blend", placements)
+        self.assertIn("pull", migrations)
+        for policies in itertools.starmap(Policies, itertools.product(algorithms, placements, migrations)):
+            with self.subTest(policies=policies):
+                report = simulate.simulate(MIXED, 0, policies, 3)
+                self.assertEqual((report["unfinished"], report["violations"]), (0, 0))
+                self.assertGreaterEqual(task(report, "worker")["run_ns"], 20 * 200 * MS)
+                for core in report["per_core"]:
+                    self.assertEqual(core["busy_ns"] + core["idle_ns"], report["elapsed_ns"])
+
+    def test_a_seed_is_one_run(self):
+        def without_host(seed):
+            report = dict(simulate.simulate(MIXED, 0, Policies(placement="random"), seed))
+            del report["host_seconds"]
+            return report
+
+        self.assertEqual(without_host(5), without_host(5))
+        self.assertNotEqual(without_host(5), without_host(6))
+
+    def test_values_of_policies(self):
+        usual, short = (simulate.simulate(MIXED, 0, Policies(f"rr{values}"), 1) for values in ("", ":quantum=10"))
+        self.assertLess(usual["decisions"], short["decisions"])
+
+    def test_the_largest_machine(self):
+        report = run({"tasks": {"t": {"instance": 20_000, "loop": 3, "run": 1000, "sleep": 500}}}, cores=4096)
+        self.assertEqual((report["cores"], report["unfinished"], report["violations"]), (4096, 0, 0))
+
+
+class WrongInput(unittest.TestCase):
+    def refused(self, workload, why, **policies):
+        with self.subTest(why=why), self.assertRaisesRegex(Problem, re.escape(why)):
+            run(workload, **policies)
+
+    def test_files(self):
+        good = {"run": 1000}
+        for workload, why in (
+            ("{", "this is not JSON"),
+            ({}, "tasks: an object with one or more tasks"),
+            ({"tasks": {}}, "tasks: an object with one or more tasks"),
+            ({"tasks": {"a": good}, "task": {}}, "task: a workload has tasks, global, resources and machine"),
+            ({"tasks": {"a": 5}}, "tasks.a: an object"),
+            ({"tasks": {"a": {"loop": 3}}}, "tasks.a: it does nothing"),
+            ({"tasks": {"a": {"run": "long"}}}, "tasks.a.run: a whole number"),
+            ({"tasks": {"a": {"run": -5}}}, "tasks.a.run: it may be 0 to"),
+            ({"tasks": {"a": {"dance": 5}}}, "tasks.a.dance: the simulator does not know this"),
+            ({"tasks": {"a": {"instance": 0, **good}}}, "tasks.a.instance: it may be 1 to"),
+            ({"tasks": {"a": {"timer": {"ref": "x"}}}}, "tasks.a.timer: an object with a period"),
+            ({"tasks": {"a": {"resume": "b"}}}, "tasks.a.resume: there is no task b"),
+            ({"tasks": {"a": {"policy": "SCHED_BEST", **good}}}, "SCHED_BEST is none of"),
+            ({"tasks": {"a": {"priority": 40, **good}}}, "tasks.a.priority: it may be -20 to 19"),
+            ({"tasks": {"a": {"cpus": [9], **good}}}, "tasks.a.cpus: it may be 0 to 3"),
+            ({"tasks": {"a": {"cpus": [], **good}}}, "tasks.a.cpus: a list of cores"),
+            ({"tasks": {"a": {"phases": {"p": good}, **good}}}, "a task with phases has no actions beside them"),
+            ({"tasks": {"a": {"phases": {"p": {"cpus": [1], **good}}}}}, "tasks.a.phases.p.cpus: the simulator does not know"),
+            ({"machine": {"cores": 5000}, "tasks": {"a": good}}, "machine.cores: it may be 1 to 4096"),
+            ({"machine": {"wings": 2}, "tasks": {"a": good}}, "machine.wings: the machine has"),
+            ({"machine": {"capacity": [0]}, "tasks": {"a": good}}, "machine.capacity: it may be 1 to 1024"),
+            ({"machine": {"cores": 1, "capacity": [1, 2]}, "tasks": {"a": good}}, "of no more numbers than cores"),
+        ):
+            self.refused(workload, why)
+
+    def test_programs_that_cannot_go_on(self):
+        self.refused({"tasks": {"a": {"run": 0}}}, "it goes on without computing or sleeping")
+        self.refused({"tasks": {"a": {"unlock": "m", "run": 1}}}, "it unlocks m, which it does not hold")
+        self.refused({"tasks": {"a": {"lock": "m", "run": 1}}}, "it locks m, which it holds")
+        self.refused({"tasks": {"a": {"phases": {"p": {"loop": 0, "run": 1}}}}}, "it repeats phases in which nothing is done")
+
+    def test_policies(self):
+        good = {"tasks": {"a": {"loop": 1, "run": 1000}}}
+        self.refused(good, "there is no best; there are ", algorithm="best")
+        self.refused(good, "there is no near; there are ", placement="near")
+        self.refused(good, "there is no walk; there are ", migration="walk")
+        self.refused(good, "mlfq has no tunable depth; it has ", algorithm="mlfq:depth=3")
+
+
+class Tables(unittest.TestCase):
+    def test_the_same_columns_as_the_kernels(self):
+        report = simulate.simulate(MIXED, 4, Policies(), 1)
+        table = simulate.of_cores(report)
+        self.assertEqual(table[0].split()[:5], ["core", "algorithm", "runnable", "coming", "weight"])
+        self.assertEqual(len(table), 2 + 4)
+        self.assertEqual(len(simulate.summary([report, report])), 2 + 2)
+        self.assertIn("control", "\n".join(simulate.of_tasks(report)))
+
+
+class Groups(unittest.TestCase):
+    """Core groups (docs/groups.md): each class keeps to its cores, whatever the method."""
+
+    TASKS = {"urgent": {"instance": 6, "policy": "SCHED_FIFO", "priority": 5, "loop": 40, "run": 300, "sleep": 200},
+             "usual": {"instance": 6, "loop": 40, "run": 300, "sleep": 200},
+             "masked": {"instance": 2, "loop": 20, "run": 300, "sleep": 100, "cpus": [1, 6]},
+             "outside": {"loop": 20, "run": 300, "sleep": 100, "cpus": [0]}}
+
+    def simulated(self, groups, **policies):
+        report = run({"machine": {"cores": 8, "message_ns": 2000}, "tasks": self.TASKS}, groups=groups, **policies)
+        self.assertEqual((report["unfinished"], report["violations"]), (0, 0))
+        return report
+
+    @staticmethod
+    def cores(text):
+        found = set()
+        for part in text.split(","):
+            first, _, last = part.partition("-")
+            found |= set(range(int(first), int(last or first) + 1))
+        return found
+
+    def test_classes_keep_to_their_cores(self):
+        methods = [method for method in names(groups="nothing") if method != "none"]
+        self.assertGreaterEqual(len(methods), 3)
+        layouts = (("grouped", {0, 1}), ("alternate", {0, 4}), ("double-alternate", {0, 1}))
+        for method, placement, (layout, urgent) in itertools.product(methods, ("least-loaded", "random", "round-robin"), layouts):
+            with self.subTest(method=method, placement=placement, layout=layout):
+                report = self.simulated(f"{method}:layout={layout},ratio=1:3", placement=placement)
+                self.assertEqual(self.cores(report["real_time_cores"]), urgent)
+                self.assertLessEqual(self.cores(task(report, "urgent")["cores"]), urgent)
+                usual = set(range(8)) - urgent
+                self.assertLessEqual(self.cores(task(report, "usual")["cores"]), usual)
+                self.assertLessEqual(self.cores(task(report, "masked")["cores"]), {1, 6} & usual)
+                self.assertLessEqual(self.cores(task(report, "outside")["cores"]), usual, "its mask has none of them")
+
+    def test_methods_differ_in_where_they_refuse(self):
+        blocked, away = {}, {}
+        for method in ("affinity-mask", "blocked-migration", "run-queue-entry"):
+            report = self.simulated(method, placement="random")
+            blocked[method], away[method] = report["blocked"] > 0, report["turned_away"] > 0
+        self.assertEqual(blocked, {"affinity-mask": False, "blocked-migration": True, "run-queue-entry": False})
+        self.assertEqual(away, {"affinity-mask": False, "blocked-migration": False, "run-queue-entry": True})
+
+    def test_without_groups_all_cores_are_used(self):
+        report = self.simulated("none", placement="round-robin")
+        self.assertEqual(self.cores(task(report, "usual")["cores"]), set(range(8)))
+        self.assertNotIn("real_time_cores", report)
+
+    def test_what_cannot_be_is_refused(self):
+        for groups, why in (("nothing", "there is no nothing"), ("affinity-mask:ratio=1:100", "none of 8 cores"),
+                            ("affinity-mask:dynamic=on", "not simulated"), ("affinity-mask:layout=round", "write layout=")):
+            with self.subTest(groups=groups), self.assertRaisesRegex(Problem, why):
+                self.simulated(groups)
