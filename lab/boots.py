@@ -35,8 +35,12 @@ DRAWING = "mandelbrot 8 --mode array --size 20x10 --iterations 200"
 PROGRAMS = (DRAWING, PIPES, "/tests/musl_pthreads", DRAWING, PIPES, "/tests/affinitytest", DRAWING, "/tests/pipetest",
             PIPES, "/tests/forktest && /tests/execvetest && /tests/waittest", DRAWING,
             "/tests/futextest && /tests/futexqueues && /tests/futexstress")
-ALGORITHMS = ("cfs", "rr")  # fifo never takes a core away: programs that wait in loops would wait for ever
-PLACEMENTS = ("least-loaded", "random", "round-robin")
+# Not fifo, which never takes a core away: programs that wait in loops would wait for ever.
+ALGORITHMS = ("cfs", "eevdf", "mlfq", "rr", "stride")
+PLACEMENTS = ("least-loaded", "random", "round-robin", "affinity", "blend", "least-busy", "least-weight")
+MIGRATIONS = ("pull", "both", "none", "push")
+GROUPS = ("none", "affinity-mask", "blocked-migration", "run-queue-entry")
+WITHOUT_GROUPS = ("/tests/affinitytest",)  # want every core for themselves
 
 
 @dataclass(frozen=True)
@@ -91,9 +95,18 @@ class Seeded:
 
 
 def seeded(cores: int, seed: int) -> Seeded:
-    options = (f"sched.algorithm={ALGORITHMS[seed // len(PROGRAMS) % len(ALGORITHMS)]} "
-               f"sched.placement={PLACEMENTS[seed % len(PLACEMENTS)]}")
-    return Seeded(cores, seed, options, ["sh", "-c", f"{COUNT_CORES}; {PROGRAMS[seed % len(PROGRAMS)]}"])
+    # 5, 7 and 192 have no common divisor: of any 6720 seeds in a row each runs another combination. All groups soon: the next
+    # one with each dozen of seeds, another one for the same migration with each four dozens.
+    dozen = seed // len(PROGRAMS)
+    program = PROGRAMS[seed % len(PROGRAMS)]
+    groups = GROUPS[(dozen + dozen // len(MIGRATIONS)) % len(GROUPS)]
+    if cores == 1 or program in WITHOUT_GROUPS:
+        groups = "none"
+    options = (f"sched.algorithm={ALGORITHMS[seed % len(ALGORITHMS)]} "
+               f"sched.placement={PLACEMENTS[seed % len(PLACEMENTS)]} "
+               f"sched.migration={MIGRATIONS[dozen % len(MIGRATIONS)]} "
+               f"sched.groups={groups}")
+    return Seeded(cores, seed, options, ["sh", "-c", f"{COUNT_CORES}; {program}"])
 
 
 def once_seeded(cores: int, seed: int, patience: float) -> str:

@@ -35,8 +35,11 @@ class Project:
 KERNEL = Project("kernel", paths.KERNEL_SOURCE, paths.KERNEL_BUILD, ("corral.elf",))
 CHECKED_KERNEL = Project("kernel that checks itself", paths.KERNEL_SOURCE, paths.CHECKED_KERNEL_BUILD, ("corral.elf",),
                          ("-DCORRAL_UBSAN=ON",))
+TEST_KERNEL = Project("test kernel, which has policies that do wrong", paths.KERNEL_SOURCE, paths.KERNEL_BUILD,
+                      ("corral-test.elf",))
 TIDY = Project("list of sources for clang-tidy", paths.KERNEL_SOURCE, paths.TIDY_BUILD, ("generated_sources",))
 USER = Project("programs", paths.USER_SOURCE, paths.USER_BUILD, ("initramfs",))
+SIMULATOR = Project("simulator", paths.SIMULATOR_SOURCE, paths.SIMULATOR_BUILD, ("corral-sim",))
 HOST_TESTS = Project("host tests", paths.HOST_TESTS_SOURCE, paths.HOST_TESTS_BUILD)
 
 

@@ -34,7 +34,6 @@ EXCLUDED: dict[str, dict[str, str]] = {
     "syscall": {
         "TestUnshareMountNameSpace": _NAMESPACES,
         "TestUnshareMountNameSpaceChroot": _NAMESPACES,
-        "TestExecPtrace": "ptrace",
         "TestSetuidEtc": "other users than root",
         "TestDeathSignal": "other users than root",
     },

@@ -9,13 +9,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab import boots, build, debian, debugger, emulators, iso, options, packages, paths, payload, qemu, runner, soak
+from lab import boots, build, debian, debugger, emulators, hunt, iso, options, packages, paths, payload, qemu, runner, simulate, soak
 from lab.bench import main as bench
 from lab.command_line import compose
 from lab.machine import Folder, Machine, check_cores, memory_mib
 from lab.options import Parser, positive, seconds, seed
 from lab.problem import WRONG_USE, Problem
 from lab.testing import main as testing
+from lab.trace import main as trace
 
 ROOT_TAG = "corral-root"  # the mount tag of --root's folder
 DESCRIPTION = "Corral, a multicore operating system: build it, run it, test it, measure it."
@@ -166,6 +167,21 @@ def _declare_boots(parser: Parser) -> None:
     boots.declare(parser)
 
 
+def _declare_trace(parser: Parser) -> None:
+    _common(parser)
+    trace.declare(parser)
+
+
+def _declare_hunt(parser: Parser) -> None:
+    _common(parser)
+    hunt.declare(parser)
+
+
+def _declare_simulate(parser: Parser) -> None:
+    _common(parser)
+    simulate.declare(parser)
+
+
 def _declare_soak(parser: Parser) -> None:
     _common(parser)
     soak.declare(parser)
@@ -177,7 +193,10 @@ COMMANDS: dict[str, Command] = {
     "test": Command("run every test", _declare_test, testing.execute),
     "bench": Command("measure, beside Linux", _declare_bench, bench.execute),
     "boots": Command("boot again and again, and count", _declare_boots, boots.execute),
+    "hunt": Command("one program under many seeds, until one fails", _declare_hunt, hunt.execute, takes_program=True),
     "soak": Command("load it for minutes, and look for what is lost", _declare_soak, soak.execute),
+    "trace": Command("run a program, and see what each core did", _declare_trace, trace.execute, takes_program=True),
+    "simulate": Command("the same policies on modelled machines", _declare_simulate, simulate.execute),
     "debug": Command("gdb on the kernel, one thread per core", _declare_debug, _debug, takes_program=True),
     "image": Command("make a hybrid image for USB or disc", _declare_image, _image, takes_program=True),
 }

@@ -113,10 +113,10 @@ def seed(text: str) -> int:
 
 
 def numbers(text: str) -> list[int]:
-    """`1,2,4` or `1-4`: an argparse type."""
+    """`1,2,4`, `1-4` or `1..4`: an argparse type."""
     values: list[int] = []
     for part in text.split(","):
-        low, dash, high = part.partition("-")
+        low, dash, high = part.replace("..", "-").partition("-")
         try:
             values += range(int(low), int(high) + 1) if dash else [int(low)]
         except ValueError:

@@ -28,14 +28,14 @@ def _package(name: str, purpose: str, *uses: str) -> Package:
 
 
 TABLE: tuple[Package, ...] = (
-    _package("clang-19", "compiles the kernel", "build", "host-tests"),
-    _package("lld-19", "links the kernel", "build", "host-tests"),
+    _package("clang-19", "compiles the kernel", "build", "host-tests", "simulator"),
+    _package("lld-19", "links the kernel", "build", "host-tests", "simulator"),
     _package("llvm-19", "looks into the linked kernel (llvm-objdump, llvm-nm)", "build"),
-    _package("cmake", "describes the builds", "build", "host-tests"),
-    _package("ninja-build", "carries out the builds", "build", "host-tests"),
+    _package("cmake", "describes the builds", "build", "host-tests", "simulator"),
+    _package("ninja-build", "carries out the builds", "build", "host-tests", "simulator"),
     _package("gcc", "compiles static C programs for the guest, and checkers of models", "build", "models"),
-    _package("g++", "compiles static C++ programs for the guest", "build"),
-    _package("libc6-dev", "static C library for the guest's programs", "build", "host-tests"),
+    _package("g++", "compiles static C++ programs for the guest; the C++ library", "build", "simulator"),
+    _package("libc6-dev", "static C library for the guest's programs", "build", "host-tests", "simulator"),
     _package("musl-tools", "a second C library for the guest's programs", "build"),
     _package("e2fsprogs", "makes and checks ext2 file systems, for the tests", "host-tests", "qemu"),
     _package("busybox-static", "shell and tools of the guest", "build", "linux"),
@@ -53,6 +53,7 @@ TABLE: tuple[Package, ...] = (
     _package("libgtest-dev", "GoogleTest, for the host's unit tests", "host-tests"),
     _package("libclang-rt-19-dev", "sanitizers, for the host's unit tests", "host-tests"),
     _package("relacy-dev", "checks lock-free code, for the host's unit tests", "host-tests"),
+    _package("nlohmann-json3-dev", "reads and writes JSON, for the simulator", "simulator"),
     _package("clang-format-19", "checks the form of the sources", "style"),
     _package("clang-tidy-19", "checks the sources for names and for mistakes", "style"),
     _package("golang-1.19-go", "compiles Go's own tests for the guest", "go"),

@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
-from lab import debian, go_tests, paths
+from lab import debian, go_tests, paths, soak
 
 PAGE = "docs/programs.md"
 
@@ -58,7 +58,7 @@ TRIALS = (
           r"6\tout\n"),
     Trial("sqlite3", "a database with a write-ahead log", "rm -f /tmp/t.db*; sqlite3 /tmp/t.db < /host/tables.sql",
           r"wal\njoined\|1999\nok\n"),
-    Trial("gcc", "a threaded C program compiled, linked and run", "cd /tmp && timeout 200 gcc -O2 -o hello /host/hello.c -lm && "
+    Trial("gcc", "a threaded C program compiled, linked and run", "cd /tmp && timeout 200 gcc -O2 -pthread -o hello /host/hello.c -lm && "
           "./hello; cd", r"compiled here: 1 1\.5\n"),
     Trial("git", "commits, a merge, fsck, gc, status", "timeout 200 sh /host/git.sh", r" M file\n2\n"),
     Trial("sysbench cpu", "primes, 4 threads", "sysbench cpu --threads=4 --time=2 run | grep -c 'execution time'", r"1\n"),
@@ -74,6 +74,7 @@ TRIALS = (
           "cyclictest -m -p 80 -t 4 -i 1000 -l 1000 -q | grep -c 'P:80.*Avg'", r"4\n"),
     Trial("cyclictest -S", "one thread for each core, histograms of latencies",
           "cyclictest -S -m -p 80 -i 1000 -l 200 -q -h 1000 | grep -c 'Max Latencies'", r"1\n"),
+    Trial("get_cyclictest_snapshot", "a look at a cyclictest that runs", "timeout 100 sh /host/snapshot.sh", r"2\n"),
     Trial("pi_stress", "chains of priority inheritance between threads", "timeout 100 pi_stress --duration=2 --groups=1 -q | "
           "grep -c 'Total inversion'", r"1\n"),
     Trial("pip_stress", "a priority inversion between processes, if one comes about", "timeout 60 pip_stress 2>&1 | "
@@ -94,13 +95,19 @@ TRIALS = (
     Trial("oslat", "how long a busy thread is held up", "timeout 60 oslat -D 2 -q | grep -c 'Maximum:.*[0-9]'", r"1\n"),
     Trial("queuelat", "a queue that is to be served in time", "timeout 60 queuelat -m 100000000 -c 100 -p 0.001 -f 1000 -t 4 -q 1000000 | "
           "grep -c 'Avg loop'", r"1\n"),
+    Trial("determine_maximum_mpps", "runs queuelat for at least ten minutes: its first run begins", "timeout 100 sh /host/packets.sh",
+          r"begun\n"),
     Trial("cyclicdeadline", "latency under SCHED_DEADLINE, two reservations", "timeout 60 cyclicdeadline -D 3 -i 400000 -s 100000 -t 2 -q < /dev/null | "
           "grep -c '^T: .*Max: *[0-9]'", r"2\n"),
     Trial("deadline_test", "reservations of processor time", "timeout 60 deadline_test -i 1000000 -t 2 -p 40 -P 10 < /dev/null | grep -c 'missed deadlines'",
           r"2\n"),
     Trial("chrt -d", "a program with a reservation", "chrt -d -T 5000000 -D 20000000 -P 20000000 0 chrt -p 0", r"(?s).*SCHED_DEADLINE.*"),
-    Trial("stress-ng", "processors, switches, futexes, threads, semaphores",
-          "stress-ng --cpu 2 --switch 2 --futex 2 --pthread 2 --sem 2 -t 3 2>&1 | grep -c 'successful run'", r"1\n"),
+    Trial("ssdd", "a process that another one takes through its steps", "timeout 60 ssdd --forks=1 --iters=100 < /dev/null 2>&1 | "
+          "grep -c 'All tests PASSED'", r"1\n"),
+    Trial("hwlatdetect", "times at which the machine itself stood still", "timeout 60 hwlatdetect --duration=1 2>&1 | "
+          "grep -c 'Samples recorded'", r"1\n", lacks="asks for a tracer (hwlat) that Debian's Linux is built without, too"),
+    Trial("stress-ng --verify", f"{', '.join(soak.STRESSORS)}, at the same time",
+          f"{soak.LOADS['stress-ng'].command.format(seconds=5)} | grep -c 'successful run'", r"1\n"),
     Trial("redis", "the server on a UNIX socket, its client and its benchmark", "timeout 180 sh /host/redis.sh",
           r'PONG\nOK\n"value"\n2\n'),
 )

@@ -33,6 +33,7 @@ class Request:
     by_uefi: bool = False
     debian: bool = False  # Debian's programs, dynamically linked ones too
     own_root: bool = False  # the program is one of the root that the guest mounts
+    files: dict[str, bytes] | None = None  # further ones, in /host
 
 
 def kernel_line(request: Request, argv: list[str]) -> str:
@@ -49,6 +50,7 @@ def run(request: Request) -> int:
     if not request.own_root:
         argv, files = payload.resolve(request.program, dynamic=request.debian)
     base = debian.initramfs() if request.debian else paths.INITRAMFS
+    files |= request.files or {}
     line = kernel_line(request, argv)
     with tempfile.TemporaryDirectory(prefix="corral-run-") as name:
         work = Path(name)

@@ -42,13 +42,13 @@ class Load:
     debian: bool = True
 
 
-_STRESSORS = ("cpu", "futex", "pthread", "fork", "pipe", "switch", "mmap", "vm", "sem", "signal")
+STRESSORS = ("cpu", "futex", "pthread", "fork", "pipe", "switch", "mmap", "vm", "sem", "signal")
 LOADS = {load.name: load for load in (
     Load("hackbench", "for how in '-p' '' '-T -p' '-T'; do hackbench $how -g 4 -f 10 -l 100; done 2>&1",
          (r"(?s)(Time: [0-9.]+.*){4}",), "Debian's hackbench: processes and threads, pipes and socket pairs, 80 at once"),
-    Load("stress-ng", f"stress-ng {' '.join(f'--{name} 1' for name in _STRESSORS)} --vm-bytes 32M --mmap-bytes 32M "
+    Load("stress-ng", f"stress-ng {' '.join(f'--{name} 1' for name in STRESSORS)} --vm-bytes 32M --mmap-bytes 32M "
          "--verify -t {seconds} 2>&1", ("successful run completed",),
-         f"Debian's stress-ng with --verify: {', '.join(_STRESSORS)}, at the same time"),
+         f"Debian's stress-ng with --verify: {', '.join(STRESSORS)}, at the same time"),
     Load("wake-ups", "/probes/wakepairs {seconds} 2>&1", (r"wakepairs: [1-9]\d* pairs",),
          "futex waits and wakes with numbers that show a lost one", debian=False),
     Load("unmaps", "/probes/stalepages {seconds} 2>&1", (r"stalepages: [1-9]\d* unmaps.* 0 stale hits",),
@@ -100,8 +100,8 @@ def numbers(machine: guest.Guest) -> dict[str, int]:
 
 def violations(text: str) -> int:
     """How often a scheduling policy had to be corrected: the last column of /proc/sched."""
-    placed = re.search(r"placement violations (\d+)", text)
-    return int(placed[1] if placed else 0) + sum(int(line.split()[-1]) for line in text.splitlines()
+    between_cores = re.findall(r"^(?:placement|migration) violations (\d+)", text, re.MULTILINE)
+    return sum(map(int, between_cores)) + sum(int(line.split()[-1]) for line in text.splitlines()
                                                  if re.match(r" *\d+ +\w+ ", line))
 
 

@@ -37,6 +37,8 @@ def declare(parser: Parser) -> None:
                         help="of bench operations: what the copies on several cores are (default processes)")
     parser.add_argument("--cores", type=numbers, metavar="LIST", help="such as 1,2,4 or 1-4")
     parser.add_argument("--threads", type=numbers, metavar="LIST", help="such as 1,2,4,8")
+    parser.add_argument("--append", default="", metavar="OPTIONS",
+                        help="of bench mandelbrot: more options for Corral's kernel, such as sched.algorithm=rr")
     parser.add_argument("--runs", type=positive, metavar="N", help=f"median of N runs (default {RUNS})")
     parser.add_argument("--system", metavar="NAME", help="only corral, or only linux")
     parser.add_argument("--quick", action="store_true", help="few points, one run each: a look, not a result")
@@ -64,6 +66,8 @@ def execute(values: Namespace, _: list[str]) -> int:
 def _check_options(name: str, values: Namespace) -> None:
     if values.threads and name != mandelbrot.NAME:
         raise Problem(f"bench {name} has no threads to choose", "leave out --threads", WRONG_USE)
+    if values.append and name != mandelbrot.NAME:
+        raise Problem(f"bench {name} has no options for Corral's kernel", "leave out --append", WRONG_USE)
     if name != operations.NAME and (values.operations or values.by != "processes"):
         raise Problem("--operations and --by belong to bench operations", f"leave them out of bench {name}", WRONG_USE)
     if name != load.NAME and values.loads:
@@ -92,6 +96,7 @@ def _mandelbrot(values: Namespace, instrument: str, systems: tuple[str, ...]) ->
         tuple(values.threads) if values.threads else ((1, 4) if values.quick else None),
         values.runs or (1 if values.quick else RUNS),
         (mandelbrot.QUICK_WORKLOADS if values.quick else mandelbrot.WORKLOADS)[instrument],
+        values.append,
     )
 
     def measure() -> tuple[Results, list[str]]:

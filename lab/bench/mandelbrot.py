@@ -39,6 +39,7 @@ class Plan:
     threads: tuple[int, ...] | None  # None: as published, no single thread on several cores
     runs: int
     workload: Workload
+    options: str = ""  # more for Corral's kernel
 
     def threads_at(self, cores: int) -> list[int]:
         return list(self.threads) if self.threads else [count for count in THREADS if cores == 1 or count > 1]
@@ -102,7 +103,8 @@ def measure(plan: Plan) -> Results:
     for number, (cores, system, runs) in enumerate(todo, start=1):
         progress.step(f"[{number}/{len(todo)}] {system}, {cores} cores")
         threads = plan.threads_at(cores)
-        text = systems.run(system, plan.instrument, cores, systems.Job(script(threads, runs, plan.workload), files))
+        job = systems.Job(script(threads, runs, plan.workload), files, plan.options)
+        text = systems.run(system, plan.instrument, cores, job)
         samples = parse(text)
         if len(samples) != len(threads) * runs:
             progress.failed()

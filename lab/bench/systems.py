@@ -30,6 +30,7 @@ class Job:
 
     script: str
     files: dict[str, bytes]
+    options: str = ""  # more for Corral's kernel
 
 
 def program(name: str) -> bytes:
@@ -47,7 +48,7 @@ def _parts(system: str, instrument: str, job: Job, work: Path) -> iso.Entry:
         initramfs = linux.initramfs(work / "linux.cpio", files)
         return iso.Entry("linux", linux.kernel(), initramfs, " ".join(linux.options(instrument)))
     initramfs = payload.initramfs(files, work)
-    line = command_line.compose(["quiet"], ["/bin/sh", f"/host/{SCRIPT}"])
+    line = command_line.compose(["quiet", *job.options.split()], ["/bin/sh", f"/host/{SCRIPT}"])
     return iso.Entry("multiboot2", paths.KERNEL_ELF, initramfs, line)
 
 

@@ -18,6 +18,7 @@ USES = {
     "style": ("build", "style"),
     "models": ("models",),
     "host": ("host-tests",),
+    "simulator": ("simulator",),
     "kernel": ("build", "qemu"),
     "system": ("build", "qemu", "image", "uefi", "linux", "bochs", "plot", "go"),
 }
@@ -28,7 +29,9 @@ def declare(parser: Parser) -> None:
     parser.add_argument("--filter", default="", metavar="TEXT", help='only tests whose "suite: name" contains TEXT')
     parser.add_argument("--suite", action="append", metavar="NAME", help=f"only this suite: {', '.join(SUITES)}")
     parser.add_argument("--durations", type=positive, default=0, metavar="N", help="name the N slowest at the end")
-    parser.add_argument("--quick", action="store_true", help="leave out the slow tests")
+    much = parser.add_mutually_exclusive_group()
+    much.add_argument("--quick", action="store_true", help="leave out the slow tests")
+    much.add_argument("--all", action="store_true", help="also those that take hours: all of what else a sample is taken of")
 
 
 def _suites(verbose: bool, selection: Selection, tally: Tally) -> dict[str, Callable[[], None]]:
@@ -41,11 +44,16 @@ def _suites(verbose: bool, selection: Selection, tally: Tally) -> dict[str, Call
         kernel_tests.run(selection, tally)
         checked_kernel.run(selection, tally, verbose=verbose)
 
+    def simulator() -> None:
+        build.build(build.SIMULATOR, verbose=verbose)
+        python_tests.run("simulator", paths.SIMULATOR_TESTS, selection, tally)
+
     return {
         "lab": lambda: python_tests.run("lab", paths.LAB_TESTS, selection, tally),
         "style": lambda: style_tests.run(selection, tally, verbose=verbose),
         "models": lambda: model_tests.run(selection, tally),
         "host": lambda: host_tests.run(selection, tally, verbose=verbose),
+        "simulator": simulator,
         "kernel": kernel,
         "system": system,
     }
@@ -54,7 +62,7 @@ def _suites(verbose: bool, selection: Selection, tally: Tally) -> dict[str, Call
 def execute(values: Namespace, _: list[str]) -> int:
     chosen = [choose(name, SUITES, "suite") for name in values.suite or SUITES]
     packages.ensure({use for name in chosen for use in USES[name]}, yes=values.yes)
-    selection = Selection(values.filter, values.quick)
+    selection = Selection(values.filter, values.quick, values.all)
     tally = Tally()
     for name, run in _suites(values.verbose, selection, tally).items():
         if name not in chosen:

@@ -7,6 +7,7 @@ import os
 import sys
 import traceback
 import unittest
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -92,14 +93,9 @@ def _flat(suite: unittest.TestSuite) -> Iterator[unittest.TestCase]:
             yield test
 
 
-def _is_slow(test: unittest.TestCase) -> bool:
-    method = getattr(test, test._testMethodName, None)
-    return getattr(type(test), "corral_slow", False) or getattr(method, "corral_slow", False)
-
-
 def run(suite: str, directory: Path, selection: Selection, tally: Tally) -> None:
     """Every `test_*.py` of `directory`; a file that cannot be loaded is a failure."""
-    left_out = 0
+    left_out: Counter[str] = Counter()
     for file in sorted(directory.glob("test_*.py")):
         try:
             module = _load(file)
@@ -108,10 +104,12 @@ def run(suite: str, directory: Path, selection: Selection, tally: Tally) -> None
             continue
         chosen = unittest.TestSuite()
         for test in _flat(unittest.defaultTestLoader.loadTestsFromModule(module)):
-            if selection.quick and _is_slow(test):
-                left_out += 1
-            elif selection.wants(suite, name_of(test)):
+            if not selection.wants(suite, name_of(test)):
+                continue
+            if why := selection.left_out(test, getattr(test, test._testMethodName, None)):
+                left_out[why] += 1
+            else:
                 chosen.addTest(test)
         chosen.run(_Result(suite, tally))
-    if left_out:
-        tally.note(f"        {suite}: {left_out} slow tests left out (--quick)")
+    for why, count in left_out.items():
+        tally.note(f"        {suite}: {count} {why}")

@@ -70,10 +70,11 @@ class Soaks(unittest.TestCase):
         self.assertEqual(soak.judged(self.record(objects=9)), "2 objects more are in the heap")
 
     def test_corrected_decisions_are_counted(self) -> None:
-        text = ("placement violations 1\ncore algorithm runnable coming   weight   switches\n"
+        text = ("placement violations 1\nmigration violations 4\ncore algorithm runnable coming   weight   switches\n"
                 "   0       cfs        0      0        0         10           0          0          0               5          2\n"
-                "   1       cfs        0      0        0         10           0          0          0               5          0\n")
-        self.assertEqual(soak.violations(text), 3)
+                "   1       cfs        0      0        0         10           0          0          0               5          0\n"
+                "migrations of core 0: pushed 9 asked 9 given 9 refused 9 offered 9\n")
+        self.assertEqual(soak.violations(text), 7)
 
 
 if __name__ == "__main__":

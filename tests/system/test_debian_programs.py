@@ -6,7 +6,9 @@ written from the same table, never says less or more than what is true.
 
 import re
 import subprocess
+import tempfile
 import unittest
+from pathlib import Path
 
 from lab import debian, guest, paths, programs
 from lab.testing.shared_guest import SharedGuest
@@ -48,6 +50,26 @@ class Programs(SharedGuest, unittest.TestCase):
             machine.prompt()
         machine.run("kill $!; wait; stty rows 0 cols 0")
 
+    def test_htop_shows_groups_at_work(self) -> None:
+        """With two cores for each class, real-time threads fill meters of theirs only, all others those of the others."""
+        machine, terminal = self.machine, Terminal(100, 30)
+        assert machine is not None
+        loop = "sh -c 'while :; do :; done' &"
+        with terminal.watching(machine):
+            machine.run(f"{terminal.set_size}; export TERM=linux")
+            self.assertEqual(machine.run("echo groups affinity-mask:ratio=1:1 > /proc/sched").status, 0)
+            machine.run(f"chrt -f 10 {loop} a=$!; chrt -f 10 {loop} b=$!")
+            machine.send("htop -d 5\n")
+            terminal.wait(machine, lambda shown: busy_cores(shown) == [0, 1])
+            machine.send("\x1a")
+            machine.prompt()
+            machine.run(f"kill $a $b; {loop} a=$!; {loop} b=$!; {loop} c=$!")
+            machine.send("fg %htop\n")
+            terminal.wait(machine, lambda shown: busy_cores(shown) == [2, 3])
+            machine.send("q")
+            machine.prompt()
+        machine.run("kill $a $b $c; wait; stty rows 0 cols 0; echo groups none > /proc/sched")
+
 
 def busy_cores(shown: str) -> list[int]:
     """Those of four whose meters on htop's screen tell more than three quarters; none, if it has not four."""
@@ -74,6 +96,19 @@ class Command(unittest.TestCase):
 
 
 class Tree(unittest.TestCase):
+    def test_an_unpacked_tree_is_the_root(self) -> None:
+        """What is unpacked on the host is the guest's root, to read and to write."""
+        script = 'python3 -c "print(6 * 7)" && cat /etc/hostname; git --version > /said; exit 7'
+        with tempfile.TemporaryDirectory(dir=paths.DEBIAN, prefix="root-") as held:
+            root = Path(held) / "tree"
+            subprocess.run(["cp", "-al", str(debian.tree()), str(root)], check=True)
+            (root / "etc/hostname").write_text("unpacked\n", encoding="ascii")
+            ended = subprocess.run([str(paths.ROOT / "corral"), "run", "--root", str(root), "--memory", "1G", "--timeout", "300",
+                                    "--", "/bin/bash", "-c", script],
+                                   stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)  # fmt: skip
+            self.assertEqual((ended.stdout, ended.returncode), ("42\nunpacked\n", 7), ended.stderr)
+            self.assertRegex((root / "said").read_text(encoding="ascii"), r"\Agit version 2\.")
+
     def test_every_program_finds_its_libraries(self) -> None:
         """What a file of the tree is linked with is in the tree: the list of packages is complete."""
         tree = debian.tree()

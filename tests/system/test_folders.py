@@ -106,6 +106,18 @@ class Folders(unittest.TestCase):
         self.check(machine, "cp /mnt/large /mnt/again; sync")
         self.assertEqual(digest((self.folder / "again").read_bytes()), expected)
 
+    def test_mounted_twice_both_go_on(self) -> None:
+        data = random.Random(4).randbytes(1_000_001)
+        (self.folder / "big").write_bytes(data)
+        machine = self.boot()
+        # A file that is open, and read in part only, when the folder is mounted once more.
+        self.check(machine, "exec 5< /mnt/big; head -c 10000 <&5 > /begin; mkdir -p /mnt2; mount -t 9p work /mnt2")
+        self.check(machine, "cat <&5 > /rest; exec 5<&-")
+        self.assertIn(digest(data), self.check(machine, "cat /begin /rest | md5sum"))
+        self.assertIn(digest(data), self.check(machine, "md5sum /mnt2/big"))
+        self.check(machine, "cp /mnt/big /mnt/copy; umount /mnt2; echo more >> /mnt/copy; sync")
+        self.assertEqual(digest((self.folder / "copy").read_bytes()), digest(data + b"more\n"))
+
     def test_a_wrong_tag_is_refused(self) -> None:
         machine = self.boot()
         self.assertNotEqual(machine.run("mkdir /x; mount -t 9p nothing /x").status, 0)

@@ -1,0 +1,143 @@
+"""`corral hunt`: one program under many seeds, until an interleaving is found in which it fails.
+
+Each seed is a deterministic machine (docs/deterministic-runs.md): what fails once fails again, by the command that
+is printed. Seeds run beside each other, one for each of the host's cores.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shlex
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from lab import build, guest, packages, paths, payload
+from lab.machine import check_cores
+from lab.options import Parser, numbers, positive, seconds
+from lab.problem import WRONG_USE, Problem
+from lab.progress import Progress
+
+PATIENCE_SECONDS = 300.0
+SHOWN_FAILURES = 5
+# What the kernel says of itself when something is wrong, the most telling first.
+TELLING = (re.compile(r"corral: panic.*"), re.compile(r".*\binvariant\b.*"), re.compile(r".*\bviolat.*"))
+
+
+@dataclass(frozen=True)
+class Hunt:
+    """What is run under each seed."""
+
+    cores: int
+    program: Sequence[str]
+    append: str = ""
+    status: int = 0  # that the program should end with
+    patience: float = PATIENCE_SECONDS
+
+    def again(self, seed: int) -> str:
+        """The command that repeats one run."""
+        append = ["--append", self.append] if self.append else []
+        return shlex.join(["./corral", "run", "--cores", str(self.cores), "--seed", str(seed), *append, "--", *self.program])
+
+
+@dataclass(frozen=True)
+class Catch:
+    """How one seed ended. `output`: a digest of all that the machine said, which another run with the same seed says again."""
+
+    seed: int
+    failure: str  # "": none
+    output: str
+    last_words: str = ""
+
+
+def telling(said: str) -> str:
+    """The line in which the kernel says what was wrong; "": there is none."""
+    for pattern in TELLING:
+        if found := pattern.search(said):
+            return found[0].strip()
+    return ""
+
+
+def once(hunt: Hunt, seed: int) -> Catch:
+    argv, files = payload.resolve(list(hunt.program))
+    options = f"quiet {hunt.append}".strip()
+    with guest.corral(hunt.cores, program=argv, options=options, seed=seed, files=files, patience=hunt.patience) as machine:
+        try:
+            end = machine.ended()
+        except AssertionError:
+            return Catch(seed, f"it did not end within {hunt.patience:g} s", "", machine.said())
+        said = machine.text + machine.debug_console()
+        output = hashlib.sha256(said.encode()).hexdigest()[:16]
+        wrong = telling(machine.debug_console())
+        if end.status != hunt.status:
+            return Catch(seed, wrong or end.message or f"status {end.status}", output, machine.said())
+        return Catch(seed, wrong, output, machine.said() if wrong else "")
+
+
+def declare(parser: Parser) -> None:
+    parser.add_argument("--seeds", type=numbers, required=True, metavar="LIST", help="such as 1-200 or 3,17")
+    parser.add_argument("--cores", type=positive, default=4, metavar="N", help="number of cores (default 4)")
+    parser.add_argument("--append", default="", metavar="OPTIONS", help="more options for the kernel, in one word")
+    parser.add_argument("--status", type=int, default=0, metavar="N", help="with which the program should end (default 0)")
+    parser.add_argument("--patience", type=seconds, default=PATIENCE_SECONDS, metavar="S",
+                        help=f"a run that needs longer has failed ({PATIENCE_SECONDS:g})")
+    parser.add_argument("--first", action="store_true", help="stop at the first seed that fails")
+    parser.add_argument("--jobs", type=positive, default=os.cpu_count() or 1, metavar="N",
+                        help="seeds at the same time (default: one for each of the host's cores)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write what was found there")
+
+
+def explore(hunt: Hunt, seeds: Sequence[int], jobs: int) -> Iterator[Catch]:
+    """In the order in which they end. To leave early ends what has not begun."""
+    pool = ThreadPoolExecutor(jobs)
+    try:
+        for done in as_completed([pool.submit(once, hunt, seed) for seed in seeds]):
+            yield done.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def execute(values: Namespace, program: list[str]) -> int:
+    if not program:
+        raise Problem("which program is to be hunted through?", "such as ./corral hunt --seeds 1-200 -- /tests/futexstress",
+                      WRONG_USE)
+    check_cores(values.cores, "qemu")
+    payload.resolve(program)  # a wrong program is said before anything is built
+    packages.ensure(["build", "qemu"], yes=values.yes)
+    build.build_system(verbose=values.verbose)
+    hunt = Hunt(values.cores, tuple(program), values.append, values.status, values.patience)
+    catches: list[Catch] = []
+    progress = Progress(f"{len(values.seeds)} seeds, {values.cores} cores")
+    for catch in explore(hunt, values.seeds, values.jobs):
+        catches.append(catch)
+        failed = sum(1 for each in catches if each.failure)
+        progress.step(f"{len(catches) - failed} passed, {failed} failed")
+        if catch.failure and values.first:
+            break
+    progress.done()
+    if values.json is not None:
+        values.json.write_text(json.dumps([asdict(catch) for catch in sorted(catches, key=lambda c: c.seed)], indent=1) + "\n",
+                               encoding="utf-8")
+    print("\n".join(report(hunt, catches)))
+    return 1 if any(catch.failure for catch in catches) else 0
+
+
+def report(hunt: Hunt, catches: Sequence[Catch]) -> list[str]:
+    failures = sorted((catch for catch in catches if catch.failure), key=lambda catch: catch.seed)
+    outputs = {catch.output for catch in catches if catch.output}
+    out = []
+    for catch in failures[:SHOWN_FAILURES]:
+        kept = paths.BUILD / "hunt" / f"seed-{catch.seed}.txt"
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(f"{hunt.again(catch.seed)}\n{catch.failure}\n{catch.last_words}\n", encoding="utf-8")
+        out += [f"seed {catch.seed}: {catch.failure}", f"  Again: {hunt.again(catch.seed)}", f"  Its last words: {paths.shown(kept)}"]
+    if len(failures) > SHOWN_FAILURES:
+        out.append(f"… and {len(failures) - SHOWN_FAILURES} more: {', '.join(str(c.seed) for c in failures[SHOWN_FAILURES:])}")
+    out.append(f"{len(outputs)} different outputs.")
+    out.append(f"{len(catches) - len(failures)} passed, {len(failures)} failed")
+    return out

@@ -1,0 +1,1 @@
+"""What the kernel's trace rings tell (docs/tracing.md): read from records, written for the tools that people use."""

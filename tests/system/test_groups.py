@@ -1,0 +1,97 @@
+"""Core groups (docs/groups.md): threads of both classes keep to their cores with every timeline and placement."""
+
+import itertools
+import random
+import re
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+
+from lab import guest, soak
+from lab.testing.selection import slow
+from lab.testing.shared_guest import SharedGuest
+
+SEED = 5
+SAMPLE = 4
+# Never takes a core away: the test's threads wait for each other in loops.
+WITHOUT_PREEMPTION = ("fifo",)
+LOAD = "for i in 1 2 3 4 5 6; do (for j in 1 2 3 4; do echo $i | cat | cat; done) & done; wait"
+SEEDS = range(1, 11)
+SEED_PATIENCE = 300.0
+JOBS = 2
+SLOW_EFFORT = 200  # times 50 changes
+SLOW_PATIENCE = 1800.0
+
+
+class Groups(SharedGuest):
+    def tearDown(self) -> None:
+        self.machine.run("echo groups none > /proc/sched; echo algorithm cfs > /proc/sched; "
+                         "echo placement least-loaded > /proc/sched")
+
+    def state(self) -> str:
+        return self.machine.run("cat /proc/sched").output
+
+    def names(self, kind: str) -> list[str]:
+        found = re.search(rf"^{kind} [\w-]+:(.*)$", self.state(), re.MULTILINE)
+        self.assertIsNotNone(found)
+        return found[1].split()
+
+    def run_well(self, command: str) -> None:
+        answer = self.machine.run(command)
+        self.assertEqual(answer.status, 0, f"{command}:\n{answer.output[-3000:]}")
+
+    def test_a_sample_of_timelines_and_placements(self) -> None:
+        everything = [pair for pair in itertools.product(self.names("algorithm"), self.names("placement"))
+                      if pair[0] not in WITHOUT_PREEMPTION]
+        for algorithm, placement in random.Random(SEED).sample(everything, SAMPLE):
+            with self.subTest(algorithm=algorithm, placement=placement):
+                self.run_well(f"echo algorithm {algorithm} > /proc/sched && echo placement {placement} > /proc/sched")
+                self.run_well("/tests/groupstest")
+                self.assertEqual(soak.violations(self.state()), 0)
+
+    def test_changes_under_load_lose_nobody(self) -> None:
+        self.run_well(f"({LOAD}) > /dev/null & /tests/groupstest && wait $!")
+        self.assertEqual(soak.violations(self.state()), 0)
+
+
+class FourCores(Groups, unittest.TestCase):
+    CORES = 4
+
+
+class EightCores(Groups, unittest.TestCase):
+    CORES = 8
+
+
+class ManyChanges(unittest.TestCase):
+    @slow
+    def test_ten_thousand_lose_nobody(self) -> None:
+        with guest.corral(4, program=["/tests/groupstest", str(SLOW_EFFORT)], patience=SLOW_PATIENCE) as machine:
+            self.assertEqual(machine.ended().status, 0, machine.said()[-2000:])
+
+
+class Seeded(unittest.TestCase):
+    """The groups change between the choice of a thread's core and its arrival there: rarely, but with many of these seeds."""
+
+    def violations(self, seed: int) -> int:
+        program = ["sh", "-c", "/tests/groupstest && cat /proc/sched"]
+        with guest.corral(8, options="quiet", program=program, seed=seed, patience=SEED_PATIENCE) as machine:
+            self.assertEqual(machine.ended().status, 0, machine.said()[-2000:])
+            return soak.violations(machine.said())
+
+    def test_nobody_is_where_it_may_not_be(self) -> None:
+        with ThreadPoolExecutor(JOBS) as pool:
+            self.assertEqual(list(pool.map(self.violations, SEEDS)), [0] * len(SEEDS))
+
+
+class AtBoot(unittest.TestCase):
+    def test_groups_may_be_chosen_or_refused(self) -> None:
+        for text, cores, found in (("affinity-mask:ratio=3:1", 4, "groups real-time cores 0-2"),
+                                   ("affinity-mask:ratio=1:9", 4, "groups none:"),
+                                   ("run-queue-entry", 1, "groups none:")):
+            with self.subTest(text=text, cores=cores), \
+                    guest.corral(cores, options=f"quiet sched.groups={text}", program=["cat", "/proc/sched"]) as machine:
+                self.assertEqual(machine.ended().status, 0)
+                self.assertIn(found, machine.said())
+
+
+if __name__ == "__main__":
+    unittest.main()

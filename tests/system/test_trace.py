@@ -1,0 +1,160 @@
+"""The trace (docs/tracing.md): complete, consistent, and in the form that Linux prints."""
+
+import json
+import re
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from lab import guest, paths
+from lab.bench import systems
+from lab.testing.shared_guest import SharedGuest
+from lab.trace import ftrace, records
+
+PROGRAM = ("mandelbrot", "8", "--mode", "array", "--iterations", "500")
+MANDELBROT = paths.USER_BUILD / "programs" / "mandelbrot"
+ON_LINUX = (
+    "mkdir /t; mount -t tracefs none /t; cd /t; "
+    "for e in switch waking wakeup wakeup_new migrate_task; do echo 1 > events/sched/sched_$e/enable; done; "
+    f"/host/{' '.join(PROGRAM)} > /dev/null; echo 0 > tracing_on; cat trace"
+)
+
+
+def shapes(text: str) -> dict[str, set[str]]:
+    """By event: its lines with names, numbers and flags left out."""
+    found: dict[str, set[str]] = {}
+    for line in text.splitlines():
+        head = re.match(r" *\S+-\d+ +\[\d{3}\] (\S{5}) +\d+\.\d{6}: (sched_\w+): ", line)
+        if head is None:
+            continue
+        shape = re.sub(r"comm=\S+", "comm=NAME", line[head.end() :])
+        shape = re.sub(r"prev_state=[A-Z]\+?", "prev_state=STATE", shape)
+        shape = re.sub(r"target_cpu=\d{3}\b", "target_cpu=THREE", shape)
+        found.setdefault(head[2], set()).add(f"{line.index('[')} {re.sub(r'-?[0-9]+', 'N', shape)}")
+    return found
+
+
+def ran(found: list[records.Record]) -> dict[int, list[tuple[int, int, int]]]:
+    """By thread: from when to when it ran, and where; without what began before the trace or ended after it."""
+    times: dict[int, list[tuple[int, int, int]]] = {}
+    since: dict[int, int] = {}
+    for record in found:
+        if not isinstance(record, records.Switch):
+            continue
+        if record.core in since and record.previous.number > 0:
+            times.setdefault(record.previous.number, []).append((since[record.core], record.time, record.core))
+        since[record.core] = record.time
+    return times
+
+
+class OneProgram(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            prefix = Path(name) / "trace"
+            command = [str(paths.ROOT / "corral"), "trace", "--timeout", "120", "--output", str(prefix), "--", *PROGRAM]
+            ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+            cls.ended = ended
+            if ended.returncode == 0:
+                cls.text = prefix.with_name("trace.txt").read_text(encoding="utf-8")
+                cls.events = json.loads(prefix.with_name("trace.json").read_text(encoding="utf-8"))["traceEvents"]
+
+    def setUp(self) -> None:
+        self.assertEqual(self.ended.returncode, 0, self.ended.stdout + self.ended.stderr)
+
+    def test_the_program_ran_and_its_trace_is_summed_up(self) -> None:
+        self.assertRegex(self.ended.stdout, r"checksum=[0-9a-f]{16}\n[\d.]+ ms: \d+ switches, \d+ wake-ups, .*\d+ calls\n")
+
+    def test_every_thread_has_its_row_and_ran(self) -> None:
+        rows = {e["tid"] for e in self.events if e["ph"] == "X" and e["pid"] == 2 and e["name"].startswith("core ")}
+        named = {e["tid"] for e in self.events if e["ph"] == "M" and e["pid"] == 2 and "mandelbrot" in e["args"]["name"]}
+        self.assertGreaterEqual(len(named & rows), 9)  # the main thread and its eight
+
+    def test_what_runs_on_a_core_does_not_overlap(self) -> None:
+        for core in range(4):
+            end = 0.0
+            for slice_ in (e for e in self.events if e["ph"] == "X" and e["pid"] == 1 and e["tid"] == core):
+                self.assertGreaterEqual(slice_["ts"], end - 0.001)
+                end = slice_["ts"] + slice_["dur"]
+
+    def test_lines_look_as_linux_prints_them(self) -> None:
+        text = systems.run("linux", "qemu", 4, systems.Job(ON_LINUX, {"mandelbrot": MANDELBROT.read_bytes()}))
+        for line in ftrace.HEADER.splitlines():
+            self.assertTrue("{" in line or line in text, line)
+        linux = shapes(text)
+        own = shapes(self.text)
+        self.assertIn("sched_switch", own)
+        self.assertIn("sched_wakeup_new", own)
+        for event in ("sched_switch", "sched_waking", "sched_wakeup_new"):
+            self.assertIn(event, linux)
+        for event in own.keys() & linux.keys():  # that a thread migrates is chance
+            self.assertLessEqual(own[event], linux[event], event)
+
+
+class Control(SharedGuest, unittest.TestCase):
+    def records(self, command: str, events: str = "on") -> list[records.Record]:
+        assert self.machine is not None
+        trace = f"corral-trace -e {events} /tmp/records {command} > /dev/null"
+        answer = self.machine.run(f"{trace}; od -An -v -t x1 /tmp/records")
+        self.assertEqual(answer.status, 0, answer.output)
+        return records.decoded(bytes.fromhex(answer.output))
+
+    def run_in_guest(self, command: str) -> guest.Answer:
+        assert self.machine is not None
+        return self.machine.run(command)
+
+    def test_a_thread_is_on_one_core_at_a_time(self) -> None:
+        times = ran(self.records("sh -c 'for i in 1 2 3 4 5 6 7 8; do cat /proc/stat | wc & done; wait'", "switch"))
+        self.assertGreater(len(times), 8)
+        for runs in times.values():
+            runs.sort()
+            for (_, end, _), (begin, _, _) in zip(runs, runs[1:], strict=False):
+                self.assertLessEqual(end, begin)
+
+    def test_each_switch_follows_the_last_one_on_its_core(self) -> None:
+        running: dict[int, int] = {}
+        for record in self.records("sh -c 'ls /proc | sort | wc'", "switch"):
+            assert isinstance(record, records.Switch)
+            self.assertEqual(running.get(record.core, record.previous.number), record.previous.number)
+            running[record.core] = record.next.number
+
+    def test_calls_begin_and_end(self) -> None:
+        under_way: dict[int, list[int]] = {}
+        ended = 0
+        for record in self.records("cat /proc/uptime", "call"):
+            assert isinstance(record, records.Call)
+            mine = under_way.setdefault(record.thread, [])
+            if record.begins:
+                mine.append(record.number)
+            elif mine:
+                self.assertEqual(mine.pop(), record.number)
+                ended += 1
+        self.assertGreater(ended, 10)
+
+    def test_a_change_of_policy_is_told(self) -> None:
+        changes = self.records("sh -c 'echo algorithm rr > /proc/sched; echo algorithm cfs > /proc/sched'", "policy")
+        self.assertEqual([(c.what, c.name) for c in changes if isinstance(c, records.PolicyChange)],
+                         [("algorithm", "rr"), ("algorithm", "cfs")])
+
+    def test_the_oldest_give_way_and_are_counted(self) -> None:
+        self.run_in_guest("corral-trace -e call /tmp/records dd if=/dev/zero of=/dev/null bs=1 count=20000")
+        kinds = self.run_in_guest("od -An -v -t u1 -w64 /tmp/records | awk '{ n[$9]++ } END { print n[13], (n[11] > 15000) }'")
+        self.assertRegex(kinds.output, r"^[1-4] 1\n$")  # an end of a call has the kind 11
+
+    def test_wrong_words_change_nothing(self) -> None:
+        self.run_in_guest("echo switch > /proc/trace")
+        answer = self.run_in_guest("echo 'switch wonder' > /proc/trace; grep x /proc/trace; echo off > /proc/trace")
+        self.assertRegex(answer.output, r"(?s)Invalid argument.*\[x\] switch: ")
+        self.assertEqual(self.run_in_guest("dd if=/dev/trace bs=63 count=1").status, 1)
+
+    def test_it_is_for_root(self) -> None:
+        self.assertEqual(self.run_in_guest("ls -l /proc/trace /dev/trace | cut -c1-10").output, "cr--------\n-rw-------\n")
+
+    def test_a_wrong_use_is_said(self) -> None:
+        self.assertEqual(self.run_in_guest("corral-trace /tmp/x").status, 125)
+        self.assertEqual(self.run_in_guest("corral-trace /tmp/x /no/such/program").status, 127)
+
+
+if __name__ == "__main__":
+    unittest.main()
