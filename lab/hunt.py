@@ -17,8 +17,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from lab import build, guest, packages, paths, payload
-from lab.machine import check_cores
+from lab import build, guest, packages, paths, payload, replay, runner
+from lab.machine import Machine, check_cores
 from lab.options import Parser, numbers, positive, seconds
 from lab.problem import WRONG_USE, Problem
 from lab.progress import Progress
@@ -53,17 +53,19 @@ class Catch:
     failure: str  # "": none
     output: str
     last_words: str = ""
+    dump: replay.Dump | None = None  # to run it again (lab/replay.py); none of one that did not end
 
 
-def telling(said: str) -> str:
-    """The line in which the kernel says what was wrong; "": there is none."""
+def telling(said: str, account: Sequence[str] = ()) -> str:
+    """The line in which the kernel says what was wrong, there or in its account of failures; "": there is none."""
     for pattern in TELLING:
         if found := pattern.search(said):
             return found[0].strip()
-    return ""
+    return next((line for line in account if line.startswith("failure at")), "")
 
 
 def once(hunt: Hunt, seed: int) -> Catch:
+    request = runner.Request(Machine(cores=hunt.cores, seed=seed), "qemu", hunt.append, tuple(hunt.program), None, by_image=False)
     argv, files = payload.resolve(list(hunt.program))
     options = f"quiet {hunt.append}".strip()
     with guest.corral(hunt.cores, program=argv, options=options, seed=seed, files=files, patience=hunt.patience) as machine:
@@ -73,10 +75,11 @@ def once(hunt: Hunt, seed: int) -> Catch:
             return Catch(seed, f"it did not end within {hunt.patience:g} s", "", machine.said())
         said = machine.text + machine.debug_console()
         output = hashlib.sha256(said.encode()).hexdigest()[:16]
-        wrong = telling(machine.debug_console())
+        dump = replay.dump(request, machine.debug_console())
+        failure = telling(machine.debug_console(), dump.account)
         if end.status != hunt.status:
-            return Catch(seed, wrong or end.message or f"status {end.status}", output, machine.said())
-        return Catch(seed, wrong, output, machine.said() if wrong else "")
+            failure = failure or end.message or f"status {end.status}"
+        return Catch(seed, failure, output, machine.said(), dump) if failure else Catch(seed, "", output)
 
 
 def declare(parser: Parser) -> None:
@@ -136,6 +139,9 @@ def report(hunt: Hunt, catches: Sequence[Catch]) -> list[str]:
         kept.parent.mkdir(parents=True, exist_ok=True)
         kept.write_text(f"{hunt.again(catch.seed)}\n{catch.failure}\n{catch.last_words}\n", encoding="utf-8")
         out += [f"seed {catch.seed}: {catch.failure}", f"  Again: {hunt.again(catch.seed)}", f"  Its last words: {paths.shown(kept)}"]
+        if catch.dump is not None:
+            replay.keep(catch.dump, kept.with_suffix(".json"))
+            out.append(f"  Again, and compared: ./corral run --replay {paths.shown(kept.with_suffix('.json'))}")
     if len(failures) > SHOWN_FAILURES:
         out.append(f"… and {len(failures) - SHOWN_FAILURES} more: {', '.join(str(c.seed) for c in failures[SHOWN_FAILURES:])}")
     out.append(f"{len(outputs)} different outputs.")

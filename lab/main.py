@@ -6,10 +6,10 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lab import boots, build, debian, debugger, emulators, hunt, iso, options, packages, paths, payload, qemu, runner, simulate, soak
+from lab import boots, build, debian, debugger, emulators, hunt, iso, options, packages, paths, payload, qemu, replay, runner, simulate, soak
 from lab.bench import main as bench
 from lab.command_line import compose
 from lab.machine import Folder, Machine, check_cores, memory_mib
@@ -47,6 +47,8 @@ def _declare_run(parser: Parser) -> None:
     _declare_machine(parser)
     parser.add_argument("--emulator", default="qemu", metavar="NAME", help="qemu (default) or bochs")
     parser.add_argument("--seed", type=seed, metavar="N", help="deterministic: the same N, the same run")
+    parser.add_argument("--replay", type=Path, metavar="FILE",
+                        help="the run that left this dump, again (docs/deterministic-runs.md); all else comes from the dump")
     parser.add_argument("--root", type=Path, metavar="DIR",
                         help="the guest's root is this folder of the host, such as an unpacked Debian")
     parser.add_argument("--share", action="append", default=[], metavar="TAG=DIR",
@@ -79,7 +81,24 @@ def _folders(values: Namespace) -> tuple[Folder, ...]:
     return tuple(Folder(tag, path.resolve()) for tag, path in wanted)
 
 
+def _replay(values: Namespace, program: list[str]) -> int:
+    """The run that left a dump, again. Succeeds when it ends as it did then, with the same account."""
+    usual = Parser()
+    _declare_run(usual)
+    own = {"replay", "timeout", "yes", "verbose"}
+    said = [name for name, value in vars(usual.parse_args([])).items() if name not in own and getattr(values, name) != value]
+    if said or program:
+        more = f"--{said[0]}" if said else "a program"
+        raise Problem(f"--replay takes all from the dump, and here is {more}", f"leave out {more}", WRONG_USE)
+    replay.load(values.replay)  # a wrong file is said before anything is built
+    packages.ensure(["build", "qemu"], yes=values.yes)
+    build.build_system(verbose=values.verbose)
+    return replay.again(values.replay, values.timeout)
+
+
 def _run(values: Namespace, program: list[str]) -> int:
+    if values.replay is not None:
+        return _replay(values, program)
     options.choose(values.emulator, ("qemu", "bochs"), "emulator")
     folders = _folders(values)
     for disk in values.disk:
@@ -105,10 +124,9 @@ def _run(values: Namespace, program: list[str]) -> int:
         qemu.check_folders()
     build.build_system(verbose=values.verbose)
     append = values.append if values.root is None else f"root=9p:{ROOT_TAG} {values.append}"
-    return runner.run(
-        runner.Request(machine, values.emulator, append, tuple(program), values.timeout, values.iso, values.uefi,
-                       values.debian, own_root=values.root is not None)
-    )
+    request = runner.Request(machine, values.emulator, append, tuple(program), values.timeout, values.iso, values.uefi,
+                             values.debian, own_root=values.root is not None)
+    return runner.run(replace(request, on_end=lambda said: replay.keep_failed(replay.dump(request, said))))
 
 
 def _declare_setup(parser: Parser) -> None:

@@ -10,6 +10,7 @@ import tempfile
 import threading
 import time
 import tty
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,6 +35,7 @@ class Request:
     debian: bool = False  # Debian's programs, dynamically linked ones too
     own_root: bool = False  # the program is one of the root that the guest mounts
     files: dict[str, bytes] | None = None  # further ones, in /host
+    on_end: Callable[[str], None] | None = None  # gets what the debug console said, when the guest ended by itself
 
 
 def kernel_line(request: Request, argv: list[str]) -> str:
@@ -166,11 +168,14 @@ def _conclude(request: Request, outcome: str, debug_console: Path) -> int:
     if outcome == "timeout":
         print(f"corral: stopped after {request.timeout:g} s (--timeout)", file=sys.stderr)
         return TIMED_OUT
-    said = verdict.of(_text(debug_console))
-    if outcome == "left" and said.message and not verdict.PANIC.search(_text(debug_console)):
+    text = _text(debug_console)
+    said = verdict.of(text)
+    if outcome == "left" and said.message and not verdict.PANIC.search(text):
         return 0  # the user left on purpose
     if said.message:
         print(f"corral: {said.message}", file=sys.stderr)
+    if request.on_end is not None:
+        request.on_end(text)
     return said.status
 
 
