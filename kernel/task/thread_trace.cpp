@@ -17,18 +17,20 @@ i32 priority_of(const Thread& thread) {
   return real_time != 0 ? real_time_priority - static_cast<i32>(real_time) : usual_priority + thread.nice();
 }
 
-void copy_name(char (&to)[16], const Thread& thread) {
-  __builtin_memcpy(to, thread.name, sizeof to);
-  to[sizeof to - 1] = '\0';
+Name name_of(const Thread& thread) {
+  Name name;
+  static_assert(sizeof thread.name == sizeof name);
+  __builtin_memcpy(&name, thread.name, sizeof name);
+  name.words[1] &= ~u64{0} >> 8;
+  return name;
 }
 
 Label label_of(const Thread& thread) {
-  Label label{{}, priority_of(thread), thread.id().value};
-  copy_name(label.name, thread);
-  return label;
+  return {name_of(thread), priority_of(thread), thread.id().value};
 }
 
-constexpr Label idle_label{"swapper", usual_priority, 0};
+constexpr char idle_name[sizeof(Name)] = "swapper";
+constexpr Label idle_label{__builtin_bit_cast(Name, idle_name), usual_priority, 0};
 
 }  // namespace
 
@@ -46,22 +48,17 @@ void Switches::note_running(const Thread* thread) {
   }
   const Label next = thread != nullptr ? label_of(*thread) : idle_label;
   if (next.thread == last_.thread) return;
-  Switch change{next, {}, last_.priority};
-  __builtin_memcpy(change.name, last_.name, sizeof change.name);
-  write(Event::switched, why_, last_.thread, change);
+  write(Event::switched, why_, last_.thread, Switch{next, last_.name, last_.priority});
   last_ = next;
   why_ = 'R';
 }
 
 void note_wake(Event event, const Thread& thread) {
-  Wake wake{{}, priority_of(thread), thread.home().value};
-  copy_name(wake.name, thread);
-  write(event, 0, thread.id().value, wake);
+  write(event, 0, thread.id().value, Wake{name_of(thread), priority_of(thread), thread.home().value});
 }
 
 void note_migration(const Thread& thread, sched::MigrationReason why, CoreId from, CoreId to) {
-  Migration migration{{}, priority_of(thread), from.value, to.value};
-  copy_name(migration.name, thread);
+  const Migration migration{name_of(thread), priority_of(thread), from.value, to.value};
   write(Event::migrated, static_cast<u8>(why), thread.id().value, migration);
 }
 

@@ -44,8 +44,12 @@ static_assert(sizeof(Record) == 64);
 
 // ---- what `data` is ------------------------------------------------------------------------------------------------------
 
+// A thread's name, ended by a zero: in words, for these are copied at each switch.
+struct Name {
+  u64 words[2];
+};
 struct Label {
-  char name[16];
+  Name name;
   i32 priority;
   i32 thread;
 };
@@ -53,17 +57,17 @@ struct Label {
 inline constexpr u8 not_by_itself = 0x80;
 struct Switch {
   Label next;
-  char name[16];
+  Name name;
   i32 priority;
 };
 struct Wake {
-  char name[16];
+  Name name;
   i32 priority;
   u32 core;  // waking: not known yet, where it is at home
 };
 // Record::detail: sched::MigrationReason.
 struct Migration {
-  char name[16];
+  Name name;
   i32 priority;
   u32 from, to;
 };

@@ -62,9 +62,7 @@ void put(Record& record) {
   const u32 core = arch::core_index();
   record.time = static_cast<u64>(log::now().ns);
   record.core = static_cast<u16>(core);
-  u64 words[Ring<>::words];
-  __builtin_memcpy(words, &record, sizeof words);
-  rings[core].write(words);
+  rings[core].write(reinterpret_cast<const u64(&)[Ring<>::words]>(record));
 }
 
 }  // namespace corral::trace
