@@ -1,6 +1,7 @@
 // Stopping and continuing a process. Each thread stops by itself, on its way back to user mode (stop_step); the last one tells
 // the parent. That SIGCONT may come at any moment is settled under the locks: a stop that was overtaken is not told.
 // Lock order: processes::lock(), then a process's lock(); the parent's is taken after the own one was given up.
+#include "sync/interleave.h"
 #include "task/process.h"
 #include "task/process_group.h"
 #include "task/process_table.h"
@@ -23,7 +24,7 @@ void Process::stop(int signal) {
   LockGuard guard{lock_};
   if (!stop_taken_ || stopped_.load(Order::relaxed) || ending_.load(Order::relaxed)) return;
   stop_taken_ = false;
-  stop_told_ = false;
+  stop_told_.store(false, Order::relaxed);
   ++stops_;
   stopped_threads_ = 0;
   stopped_by_ = signal;
@@ -33,7 +34,8 @@ void Process::stop(int signal) {
 }
 
 bool Process::all_stopped() const {
-  return stopped_.load(Order::relaxed) && !stop_told_ && running_threads_ > 0 && stopped_threads_ >= running_threads_;
+  return stopped_.load(Order::relaxed) && !stop_told_.load(Order::relaxed) && running_threads_ > 0 &&
+         stopped_threads_ >= running_threads_;
 }
 
 void Process::thread_stops(Thread& thread) {
@@ -45,7 +47,9 @@ void Process::thread_stops(Thread& thread) {
     ++stopped_threads_;
     all = all_stopped();
   }
-  if (all) tell_stopped();
+  if (!all) return;
+  tell_stopped();
+  interleave::point();
 }
 
 void Process::tell_stopped() {
@@ -53,7 +57,7 @@ void Process::tell_stopped() {
   {
     LockGuard guard{lock_};
     if (!all_stopped()) return;  // it goes on already
-    stop_told_ = true;
+    stop_told_.store(true, Order::relaxed);
     stop_signal = stopped_by_;
   }
   continued = false;
@@ -70,7 +74,7 @@ void Process::go_on() {
     if (!stopped_.load(Order::relaxed)) return;
     stopped_.store(false, Order::release);
     process_groups::count_stopped(false);
-    was_told = stop_told_;
+    was_told = stop_told_.load(Order::relaxed);
     signal = stopped_by_;
     for_each_thread_locked([](Thread& thread) { thread.request(Request::resume); });
   }

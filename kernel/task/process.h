@@ -109,6 +109,8 @@ class Process final : public RefCounted<Process> {
   // The running thread is about to stop.
   void thread_stops(Thread& thread) EXCLUDES(lock_);
   [[nodiscard]] bool stopped() const { return stopped_.load(Order::acquire); }
+  // … and the parent was told; threads may be on their way to sleep still.
+  [[nodiscard]] bool stop_was_told() const { return stopped() && stop_told_.load(Order::relaxed); }
   Atomic<i32> group{0};  // process group
   Atomic<i32> session{0};
   Atomic<bool> without_terminal{false};  // it has given up its session's controlling terminal
@@ -167,7 +169,7 @@ class Process final : public RefCounted<Process> {
   Atomic<bool> ending_{false};
   Atomic<bool> stopped_{false};
   bool stop_taken_ GUARDED_BY(lock_) = false;  // a stop signal was taken and is still valid
-  bool stop_told_ GUARDED_BY(lock_) = false;  // the parent knows that all threads have stopped
+  Atomic<bool> stop_told_{false};  // the parent knows that all threads have stopped; written with lock_ held
   u32 stops_ GUARDED_BY(lock_) = 0;  // how often the process was stopped
   u32 stopped_threads_ GUARDED_BY(lock_) = 0;  // that have stopped since
   i32 stopped_by_ GUARDED_BY(lock_) = 0;  // signal

@@ -18,8 +18,9 @@ namespace corral {
 
 char letter_of(const Thread& thread) {
   const ThreadState state = thread.state();
-  // Its tracer was told already, though it may be on its way to sleep still.
+  // Its tracer, or its parent, was told already, though it may be on its way to sleep still.
   if (state != ThreadState::terminated && tracees::is_stopped(thread)) return 't';
+  if (state != ThreadState::terminated && thread.process().stop_was_told()) return 'T';
   switch (state) {
     case ThreadState::created:
     case ThreadState::runnable:

@@ -128,5 +128,14 @@ class Bash(JobControl, unittest.TestCase):
         self.assertIn("over", self.output("wait; jobs; echo over"))
 
 
+class Interleavings(unittest.TestCase):
+    """With these seeds a child that had been told to have stopped was seen running, before that was mended."""
+
+    def test_stopping_and_continuing(self) -> None:
+        for seed in (4, 6, 7):
+            with self.subTest(seed=seed):
+                self.assertEqual(hunt.once(hunt.Hunt(2, ("/tests/stoptest",)), seed).failure, "")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -3,6 +3,7 @@
 
 #include "tests/signals.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -210,6 +211,36 @@ void test_threads_stop() {
   CHECK_EQ(munmap(const_cast<long*>(counters), 4096), 0);
 }
 
+char state_of(pid_t process) {
+  char text[512];
+  snprintf(text, sizeof text, "/proc/%d/stat", process);
+  const int file = open(text, O_RDONLY);
+  CHECK(file >= 0);
+  const ssize_t size = read(file, text, sizeof text - 1);
+  CHECK(size > 0);
+  CHECK_EQ(close(file), 0);
+  text[size] = '\0';
+  const char* name_end = strrchr(text, ')');
+  CHECK(name_end != nullptr);
+  return name_end[2];
+}
+
+// Who was told that a child has stopped sees it stopped, though its last thread may be on its way to sleep.
+void test_it_is_seen_stopped() {
+  for (int turn = 0; turn < 100 * check_effort; ++turn) {
+    const pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+      for (;;) {}
+    }
+    int status = 0;
+    CHECK_EQ(kill(child, SIGSTOP), 0);
+    CHECK_EQ(waitpid(child, &status, WUNTRACED), child);
+    CHECK_EQ(state_of(child), 'T');
+    end(child);
+  }
+}
+
 // A stop and a continuation that are both pending cancel one another, in order of arrival.
 void test_stop_and_continue_cancel() {
   sigset_t set;
@@ -297,6 +328,7 @@ int main(int argc, char** argv) {
   test_waitid();
   test_child_signals();
   test_threads_stop();
+  test_it_is_seen_stopped();
   test_stop_and_continue_cancel();
   test_storm();
   test_clone_children();
