@@ -5,7 +5,7 @@ A program that is to be stopped says so first, so that no key comes before it ru
 
 import unittest
 
-from lab import debian, guest
+from lab import debian, guest, hunt
 from lab.testing.shared_guest import SharedGuest
 
 INTERRUPT, SUSPEND, QUIT, END = "\x03", "\x1a", "\x1c", "\x04"
