@@ -49,19 +49,21 @@ Result<void> check_remove(Inode& directory, Inode& file, const Credentials& cred
   return file.attributes().user == credentials.user.files ? Result<void>{} : Errno::eperm;
 }
 
-void set_owner(Creation& creation, Inode& directory, const Credentials& credentials) {
+void set_owner(Creation& creation, Inode& directory, const Credentials& credentials, u32 umask) {
   creation.user = credentials.user.files;
   creation.group = credentials.group.files;
   const Attributes above = directory.attributes();
-  if ((above.permissions & set_group_bit) == 0) return;
-  creation.group = above.group;
-  constexpr u32 runs_as_group = set_group_bit | group_executes;
-  if (creation.type == FileType::directory) {
-    creation.permissions |= set_group_bit;
-  } else if ((creation.permissions & runs_as_group) == runs_as_group && !credentials.in_group(above.group) &&
-             !credentials.may(Capability::fsetid)) {
-    creation.permissions &= ~set_group_bit;
+  if ((above.permissions & set_group_bit) != 0) {
+    creation.group = above.group;
+    constexpr u32 runs_as_group = set_group_bit | group_executes;
+    if (creation.type == FileType::directory) {
+      creation.permissions |= set_group_bit;
+    } else if ((creation.permissions & runs_as_group) == runs_as_group && !credentials.in_group(above.group) &&
+               !credentials.may(Capability::fsetid)) {
+      creation.permissions &= ~set_group_bit;  // also when the umask takes away the right to execute: it can be given back
+    }
   }
+  if (creation.type != FileType::symlink) creation.permissions &= ~umask;
 }
 
 Result<AttributeChange> check_change(Inode& file, const Credentials& credentials, AttributeChange wanted) {

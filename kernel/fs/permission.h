@@ -33,8 +33,8 @@ Result<void> check_remove(Inode& directory, Inode& file, const Credentials& cred
 // The thread acts as the file's owner. True, or the answer is EPERM.
 [[nodiscard]] bool owns(Inode& file, const Credentials& credentials);
 
-// Whose what is made in `directory` is, and what its mode becomes by that.
-void set_owner(Creation& creation, Inode& directory, const Credentials& credentials);
+// Whose what is made in `directory` is, and what its mode becomes by that and then by the umask.
+void set_owner(Creation& creation, Inode& directory, const Credentials& credentials, u32 umask);
 
 // `wanted` as far as the thread may change it, and with what follows from it. eperm, eacces.
 Result<AttributeChange> check_change(Inode& file, const Credentials& credentials, AttributeChange wanted);

@@ -94,6 +94,30 @@ Ref<Backing> AddressSpace::shared_backing(VirtualAddress start, VirtualAddress e
   return {};
 }
 
+Result<MapRequest> AddressSpace::shared_mapping(VirtualAddress start, VirtualAddress end) {
+  LockGuard guard{lock_};
+  const Area* first = areas_.first_above(start);
+  if (first == nullptr || first->start > start || !first->shared || !first->backing) return Errno::einval;
+  const Area* last = first;
+  while (last->end < end) {
+    const Area* next = areas_.next(*last);
+    if (next == nullptr || next->start != last->end || next->backing.get() != first->backing.get()) return Errno::einval;
+    last = next;
+  }
+  MapRequest request;
+  request.hint = start;
+  request.length = end - start;
+  request.protection = first->protection;
+  request.fixed = true;
+  request.shared = true;
+  request.may_write = first->may_write;
+  request.locked = first->locked;
+  request.kind = first->kind;
+  request.backing = first->backing;
+  request.first_page = first->page_index(start);
+  return request;
+}
+
 bool AddressSpace::covers(VirtualAddress start, VirtualAddress end) {
   LockGuard guard{lock_};
   return areas_.covered_until(start, end) == end;

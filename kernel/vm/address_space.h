@@ -145,6 +145,9 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   Ref<Backing> shared_backing(VirtualAddress start, VirtualAddress end, VirtualAddress& next) EXCLUDES(lock_);
   TreeLink by_number;  // the list's
 
+  // What maps [start, end) again as it is, when all of it is shared and of one backing, whichever its pages; einval.
+  Result<MapRequest> shared_mapping(VirtualAddress start, VirtualAddress end) EXCLUDES(lock_);
+
   [[nodiscard]] Usage usage() EXCLUDES(lock_);
   // Calls visit for each area in order, for /proc/[pid]/maps. Under lock_.
   void for_each_area(void (*visit)(void* context, const Area& area), void* context) EXCLUDES(lock_);

@@ -220,6 +220,40 @@ void test_file() {
   CHECK_EQ(munmap(second, page), 0);
 }
 
+long other_pages(void* at, size_t length, size_t first, int protection = 0) {
+  return syscall(SYS_remap_file_pages, at, length, protection, first, 0);
+}
+
+// Pages of a shared mapping change places.
+void test_other_pages() {
+  const auto file = static_cast<int>(syscall(SYS_memfd_create, "pages", 0));
+  CHECK(file >= 0);
+  CHECK_EQ(ftruncate(file, 4 * page), 0);
+  auto* area = static_cast<char*>(mmap(nullptr, 4 * page, read_write, MAP_SHARED, file, 0));
+  CHECK(area != MAP_FAILED);
+  for (size_t i = 0; i < 4; ++i) area[i * page] = static_cast<char>('a' + i);
+  CHECK_EQ(other_pages(area, page, 3), 0);
+  CHECK_EQ(other_pages(area + 3 * page, page, 0), 0);
+  CHECK(area[0] == 'd' && area[page] == 'b' && area[2 * page] == 'c' && area[3 * page] == 'a');
+  area[0] = 'D';
+  char seen = 0;
+  CHECK_EQ(pread(file, &seen, 1, 3 * page), 1);
+  CHECK_EQ(seen, 'D');
+  CHECK_EQ(other_pages(area, 4 * page, 0), 0);  // of several areas, in order again
+  CHECK(area[0] == 'a' && area[3 * page] == 'D');
+  CHECK_ERRNO(other_pages(area, page, 1, PROT_READ), EINVAL);
+  CHECK_ERRNO(other_pages(area, 0, 1), EINVAL);
+  CHECK_ERRNO(other_pages(area, page, ~size_t{0}), EINVAL);
+  CHECK_EQ(munmap(area + page, page), 0);
+  CHECK_ERRNO(other_pages(area, 4 * page, 0), EINVAL);
+  CHECK_EQ(munmap(area, 4 * page), 0);
+  CHECK_ERRNO(other_pages(area, page, 0), EINVAL);
+  CHECK_EQ(close(file), 0);
+  char* own = map(page);
+  CHECK_ERRNO(other_pages(own, page, 0), EINVAL);
+  CHECK_EQ(munmap(own, page), 0);
+}
+
 // Large and sparse: only what is touched may cost memory.
 void test_sparse() {
   constexpr size_t size = size_t{4} << 30;
@@ -274,6 +308,7 @@ int main(int argc, char** argv) {
   test_advice();
   test_populate();
   test_file();
+  test_other_pages();
   test_sparse();
   test_stack();
   return check_done();

@@ -290,6 +290,20 @@ void check_messages() {
   CHECK_EQ(status.msg_qbytes, 16384);
   CHECK_EQ(status.msg_lspid, getpid());
   CHECK_EQ(status.msg_lrpid, 0);
+  // Copies, by place.
+  constexpr int copy = 040000;
+  CHECK_EQ(msgrcv(queue, &message, 8, 0, copy | IPC_NOWAIT), 4);
+  CHECK_EQ(message.type, 5);
+  CHECK_EQ(msgrcv(queue, &message, 3, 2, copy | IPC_NOWAIT | MSG_NOERROR), 3);
+  CHECK(message.type == 9 && memcmp(message.text, "nin", 3) == 0);
+  CHECK_ERRNO(msgrcv(queue, &message, 3, 2, copy | IPC_NOWAIT), E2BIG);
+  CHECK_ERRNO(msgrcv(queue, &message, 8, 4, copy | IPC_NOWAIT), ENOMSG);
+  CHECK_ERRNO(msgrcv(queue, &message, 8, -1, copy | IPC_NOWAIT), ENOMSG);
+  CHECK_ERRNO(msgrcv(queue, &message, 8, 0, copy), EINVAL);
+  CHECK_ERRNO(msgrcv(queue, &message, 8, 0, copy | IPC_NOWAIT | 020000), EINVAL);
+  CHECK_EQ(msgctl(queue, IPC_STAT, &status), 0);
+  CHECK_EQ(status.msg_qnum, 4);
+  CHECK_EQ(status.msg_lrpid, 0);
   CHECK_ERRNO(msgrcv(queue, &message, 2, 9, 0), E2BIG);
   CHECK_EQ(msgrcv(queue, &message, 2, 9, MSG_NOERROR), 2);
   CHECK_ERRNO(msgrcv(queue, &message, 8, 9, IPC_NOWAIT), ENOMSG);

@@ -95,6 +95,10 @@ void test_making() {
     check_owner("group/below", alice, staff, 02755);
     CHECK(open(path("group/file"), O_CREAT | O_RDWR, 02775) >= 0);
     check_owner("group/file", alice, staff, 0755);
+    umask(077);  // the right to execute goes, and the bit with it: it is not there when the right is given back
+    CHECK(open(path("group/closed"), O_CREAT | O_RDWR, 02775) >= 0);
+    check_owner("group/closed", alice, staff, 0700);
+    umask(022);
     CHECK_EQ(mkfifo(path("open/fifo"), 0644), 0);
     check_owner("open/fifo", alice, alice, 0644);
     CHECK_ERRNO(mknod(path("open/device"), S_IFCHR | 0666, 0x103), EPERM);

@@ -32,6 +32,10 @@ inline fs::Resources& resources_of(Call& call) {
   return fs::Resources::of(call.process);
 }
 
+inline u32 umask_of(Call& call) {
+  return resources_of(call).umask.load(Order::relaxed);
+}
+
 inline Result<Ref<fs::OpenFile>> file_at(Call& call, unsigned index) {
   return resources_of(call).files().get(call.number(index));
 }

@@ -1,5 +1,6 @@
-// mmap, munmap, mprotect, brk, mremap, madvise, mincore, msync: arguments as Linux has them, checked in its order.
-// Sources: Linux man-pages mmap(2), mprotect(2), mremap(2), madvise(2), mincore(2), msync(2).
+// mmap, munmap, mprotect, brk, mremap, remap_file_pages, madvise, mincore, msync: arguments as Linux has them, checked in its order.
+// Sources: Linux man-pages mmap(2), mprotect(2), mremap(2), remap_file_pages(2), madvise(2), mincore(2),
+// msync(2).
 //
 // A change of mappings that is under way (Caller::under_way) goes on first, before anything is checked again: it holds the
 // change lock of the address space. Memory is never written to a disc and never taken away, so that most advice has nothing to change.
@@ -135,6 +136,24 @@ Result<i64> sys_mmap(Call& call) {
     request.first_page = offset / page_size;
   }
   return as_result(call.space.map(caller, request));
+}
+
+// Other pages of the same file, in their place.
+Result<i64> sys_remap_file_pages(Call& call) {
+  vm::Caller& caller = call.thread.caller;
+  const VirtualAddress start = call.address(0).page();
+  const u64 length = round_down(call.argument[1], page_size);
+  const u64 first_page = call.argument[3];
+  vm::MapRequest request;
+  if (!caller.under_way()) {
+    if (call.argument[2] != 0 || start + length <= start || first_page + length / page_size < first_page) return Errno::einval;
+    if (first_page + length / page_size > largest_file_size / page_size) return Errno::eoverflow;
+    request = TRY(call.space.shared_mapping(start, start + length));
+    request.first_page = first_page;
+    request.populate = (call.argument[4] & map_nonblock) == 0;
+  }
+  (void)TRY(call.space.map(caller, request));
+  return 0;
 }
 
 Result<i64> sys_munmap(Call& call) {
@@ -297,9 +316,16 @@ Result<i64> sys_msync(Call& call) {
 }
 
 constexpr Entry entries[] = {
-    {9, "mmap", sys_mmap},        {10, "mprotect", sys_mprotect}, {11, "munmap", sys_munmap},
-    {12, "brk", sys_brk},         {25, "mremap", sys_mremap},     {26, "msync", sys_msync},
-    {27, "mincore", sys_mincore}, {28, "madvise", sys_madvise},   {329, "pkey_mprotect", sys_pkey_mprotect},
+    {9, "mmap", sys_mmap},
+    {10, "mprotect", sys_mprotect},
+    {11, "munmap", sys_munmap},
+    {12, "brk", sys_brk},
+    {25, "mremap", sys_mremap},
+    {26, "msync", sys_msync},
+    {216, "remap_file_pages", sys_remap_file_pages},
+    {27, "mincore", sys_mincore},
+    {28, "madvise", sys_madvise},
+    {329, "pkey_mprotect", sys_pkey_mprotect},
 };
 
 }  // namespace

@@ -37,7 +37,7 @@ Result<OpenQueue> queue_at(Call& call) {
 // ---- mq_open, mq_unlink --------------------------------------------------------------------------------------------------
 
 Result<Ref<MessageQueue>> make_queue(Call& call, const QueueAttributes* wanted) {
-  const u32 permissions = static_cast<u32>(call.argument[2]) & 0777 & ~resources_of(call).umask.load(Order::relaxed);
+  const u32 permissions = static_cast<u32>(call.argument[2]) & 0777 & ~umask_of(call);
   u64 most = fs::smaller(Limits::default_messages.value(), Limits::user_messages.value());
   u64 bytes = fs::smaller(Limits::default_bytes.value(), Limits::user_bytes.value());
   if (wanted != nullptr) {

@@ -15,10 +15,6 @@ using fs::Follow;
 using fs::Inode;
 using fs::Walk;
 
-u32 permissions_of(Call& call, u64 mode, u32 allowed) {
-  return static_cast<u32>(mode) & allowed & ~resources_of(call).umask.load(Order::relaxed);
-}
-
 Result<i64> create(Call& call, int directory, VirtualAddress path_at, Creation creation) {
   NamedFile named;
   TRY(named.look(call, directory, path_at, Follow::never));
@@ -30,7 +26,7 @@ Result<i64> create(Call& call, int directory, VirtualAddress path_at, Creation c
   TRY(fs::permission::check_add(*walk.directory, credentials));
   const bool device = creation.type == FileType::character || creation.type == FileType::block;
   if (device && !credentials.may(Capability::mknod)) return Errno::eperm;
-  fs::permission::set_owner(creation, *walk.directory, credentials);
+  fs::permission::set_owner(creation, *walk.directory, credentials, umask_of(call));
   (void)TRY(walk.directory->create(walk.name(), creation));
   fs::notices::made(*walk.directory, walk.name(), creation.type == FileType::directory);
   return 0;
@@ -39,7 +35,7 @@ Result<i64> create(Call& call, int directory, VirtualAddress path_at, Creation c
 // ---- mkdir, mknod ----------------------------------------------------------------------------------------------------------
 
 Result<i64> make_directory(Call& call, int directory, VirtualAddress path_at, u64 mode) {
-  return create(call, directory, path_at, {.type = FileType::directory, .permissions = permissions_of(call, mode, 01777)});
+  return create(call, directory, path_at, {.type = FileType::directory, .permissions = static_cast<u32>(mode) & 01777});
 }
 
 Result<i64> sys_mkdir(Call& call) {
@@ -55,7 +51,7 @@ Result<i64> make_node(Call& call, int directory, VirtualAddress path_at, u64 mod
   if (type == FileType::unknown) type = FileType::regular;
   if (type == FileType::directory) return Errno::eperm;
   if (type == FileType::symlink) return Errno::einval;
-  Creation creation{.type = type, .permissions = permissions_of(call, mode, 07777)};
+  Creation creation{.type = type, .permissions = static_cast<u32>(mode) & 07777};
   creation.special = fs::DeviceNumber::decoded(number & 0xffff'ffff);
   return create(call, directory, path_at, creation);
 }

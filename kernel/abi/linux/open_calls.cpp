@@ -29,11 +29,10 @@ Result<Ref<Inode>> find_or_create(Call& call, const Walk& walk, u32 flags, u32 p
   }
   if ((flags & fs::o_creat) == 0) return Errno::enoent;
   TRY(may_change(*walk.directory));
-  permissions &= 07777 & ~resources_of(call).umask.load(Order::relaxed);
   const Credentials& credentials = call.thread.credentials();
   TRY(fs::permission::check_add(*walk.directory, credentials));
-  fs::Creation creation{.type = fs::FileType::regular, .permissions = permissions};
-  fs::permission::set_owner(creation, *walk.directory, credentials);
+  fs::Creation creation{.type = fs::FileType::regular, .permissions = permissions & 07777};
+  fs::permission::set_owner(creation, *walk.directory, credentials, umask_of(call));
   Result<Ref<Inode>> made = walk.directory->create(walk.name(), creation);
   if (!made.ok() && made.error() == Errno::eexist && (flags & fs::o_excl) == 0) {
     return walk.directory->lookup(walk.name());  // another thread was faster
@@ -96,13 +95,12 @@ Result<i64> open_unnamed(Call& call, int directory, VirtualAddress path_at, u32 
   NamedFile named;
   named.restrictions = restrictions;
   Ref<Inode> where = TRY(named.existing(call, directory, path_at, follow_unless(flags, fs::o_nofollow)));
-  permissions &= 07777 & ~resources_of(call).umask.load(Order::relaxed);
   if (!where->is_directory()) return Errno::enotdir;
   TRY(may_change(*where));
   const Credentials& credentials = call.thread.credentials();
   TRY(fs::permission::check_add(*where, credentials));
-  fs::Creation creation{.type = fs::FileType::regular, .permissions = permissions};
-  fs::permission::set_owner(creation, *where, credentials);
+  fs::Creation creation{.type = fs::FileType::regular, .permissions = permissions & 07777};
+  fs::permission::set_owner(creation, *where, credentials, umask_of(call));
   Ref<Inode> inode = TRY(where->create_unnamed(creation.permissions, (flags & fs::o_excl) == 0));
   TRY(inode->change({.set_user = true, .set_group = true, .user = creation.user, .group = creation.group}));
   Ref<OpenFile> file = TRY(inode->open({call.thread, flags | fs::o_largefile}));

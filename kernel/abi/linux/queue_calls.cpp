@@ -57,9 +57,8 @@ Result<i64> sys_msgsnd(Call& call) {
 Result<i64> sys_msgrcv(Call& call) {
   const u32 flags = static_cast<u32>(call.argument[4]);
   if (call.number(0) < 0 || static_cast<i64>(call.argument[2]) < 0) return Errno::einval;
-  if ((flags & ipc::message_copy) != 0) {  // for taking pictures of processes, which Linux may be built without
-    return (flags & ipc::message_except) != 0 || (flags & ipc::flag_no_wait) == 0 ? Errno::einval : Errno::enosys;
-  }
+  const bool copies = (flags & ipc::message_copy) != 0;
+  if (copies && ((flags & ipc::message_except) != 0 || (flags & ipc::flag_no_wait) == 0)) return Errno::einval;
   Ref<Queue> queue = TRY(queue_numbered(call, ipc::access_read));
   const Result<u64> size =
       queue->receive(call.thread, call.address(1), call.argument[2], static_cast<i64>(call.argument[3]), flags);

@@ -90,11 +90,10 @@ Result<void> bind_to_path(Call& call, UnixSocket& socket, std::string_view path)
   if (walk.file) return Errno::eaddrinuse;
   if (walk.must_be_directory) return Errno::enoent;
   if (socket.name()) return Errno::einval;
-  const u32 permissions = 0777 & ~resources_of(call).umask.load(Order::relaxed);
   const Credentials& credentials = call.thread.credentials();
   TRY(fs::permission::check_add(*walk.directory, credentials));
-  fs::Creation creation{.type = fs::FileType::socket, .permissions = permissions};
-  fs::permission::set_owner(creation, *walk.directory, credentials);
+  fs::Creation creation{.type = fs::FileType::socket, .permissions = 0777};
+  fs::permission::set_owner(creation, *walk.directory, credentials, umask_of(call));
   const Result<Ref<fs::Inode>> made = walk.directory->create(walk.name(), creation);
   if (!made.ok()) return made.error() == Errno::eexist ? Errno::eaddrinuse : made.error();
   Result<Ref<fs::SocketName>> name = fs::SocketName::make(path, made.value());

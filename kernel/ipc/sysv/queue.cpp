@@ -80,10 +80,17 @@ QueueMessage* Queue::find(i64 type, u32 flags) {
   return found;
 }
 
+QueueMessage* Queue::at(i64 place) {
+  QueueMessage* message = messages_.front();
+  for (i64 before = 0; message != nullptr && before != place; ++before) message = messages_.next(*message);
+  return message;
+}
+
 Result<u64> Queue::receive(Thread& thread, VirtualAddress to, u64 size, i64 type, u32 flags) {
   LockGuard guard{lock_};
   if (removed_) return Errno::eidrm;
-  QueueMessage* message = find(type, flags);
+  const bool copies = (flags & message_copy) != 0;
+  QueueMessage* message = copies ? at(type) : find(type, flags);
   if (message == nullptr) {
     if ((flags & flag_no_wait) != 0) return Errno::enomsg;
     return without_handler(receivers_.wait(thread));
@@ -92,6 +99,7 @@ Result<u64> Queue::receive(Thread& thread, VirtualAddress to, u64 size, i64 type
   const u64 given = fs::smaller(message->size, size);
   TRY(vm::write_user(*thread.space, thread.caller, to, message->type));
   TRY(vm::copy_out(*thread.space, thread.caller, to + sizeof(i64), message->text, given));
+  if (copies) return given;
   messages_.remove(*message);
   count(*message, false);
   state_.bytes -= message->size;

@@ -42,7 +42,8 @@ class Queue final : public RefCounted<Queue> {
 
   // Takes the message over when it succeeds. eagain, eidrm; blocked, restart_without_handler.
   Result<void> send(Thread& thread, QueueMessage& message, u32 flags) EXCLUDES(lock_);
-  // Writes type and text to the program's memory at `to`. Answers the text's size. e2big, enomsg, efault, eidrm; blocked, …
+  // Writes type and text to the program's memory at `to`. Answers the text's size. With message_copy `type` is the message's place in
+  // the queue, where it stays. e2big, enomsg, efault, eidrm; blocked, …
   Result<u64> receive(Thread& thread, VirtualAddress to, u64 size, i64 type, u32 flags) EXCLUDES(lock_);
   void remove() EXCLUDES(lock_);
   [[nodiscard]] QueueState state() EXCLUDES(lock_);
@@ -54,6 +55,7 @@ class Queue final : public RefCounted<Queue> {
  private:
   Queue() = default;
   QueueMessage* find(i64 type, u32 flags) REQUIRES(lock_);
+  QueueMessage* at(i64 place) REQUIRES(lock_);  // counted from 0
 
   SpinLock lock_{Rank::ipc_object, "message queue"};
   WaitQueue senders_{lock_}, receivers_{lock_};
