@@ -89,5 +89,8 @@ void set_panic_action(PanicAction wanted) {
 bool panicking() {
   return panic_core.load(Order::relaxed) != nobody;
 }
+bool panicking_here() {
+  return panic_core.load(Order::relaxed) == arch::core_index();
+}
 
 }  // namespace corral

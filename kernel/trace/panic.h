@@ -26,6 +26,7 @@ void set_panic_hooks(const PanicHooks& hooks);   // boot context
 enum class PanicAction : unsigned char { halt, power_off };
 void set_panic_action(PanicAction action);       // boot context
 [[nodiscard]] bool panicking();
+[[nodiscard]] bool panicking_here();  // it is the calling core that speaks
 
 // Kept in every build: the cost is a compare and a branch, and a wrong kernel is worse than a stopped one.
 #define KERNEL_ASSERT(condition)                        \

@@ -186,6 +186,7 @@ u64 nmi_count() {
 // Called on an emergency stack; the interrupted code may be anything, the entry code included.
 void corral_emergency_trap(TrapFrame& frame) {
   if (frame.vector == vector_nmi) {
+    if (panicking_here()) return;  // whoever sent it: this core still has to say why
     if (panicking()) halt_forever();
     const NmiListener listener = nmi_listener.load(Order::acquire);
     if (listener != nullptr && listener(frame)) return;
