@@ -154,7 +154,7 @@ class Migrations(Policies):
         before = self.timer_interrupts()
         used, moved, counts = self.crowd("cfs", "pull:interval=0", "bound 5")
         self.assertEqual((used, moved), (1, 0))
-        self.assertEqual(counts["given"] + counts["offered"], 0)
+        self.assertLess(counts["given"] + counts["offered"], 5, "a program of the shell at most")
         ticks = [now - then for now, then in zip(self.timer_interrupts(), before)]
         self.assertGreater(max(ticks), 5 * self.CORES, "each of the crowd lost its core five times")
         if self.CORES > 1:
