@@ -52,7 +52,7 @@ void RunQueue::fall_back(Misdeed misdeed, PolicyCall call, Instant now) {
   ::new (&safe_) SafeTimeline{tick_};
   algorithm_ = &safe_;
   departs_ = false;
-  starvation_.begin({});
+  starvation_.begin(holds_back_forever);  // it is fair; who waits long has a core that its host has stopped
   if (running_ != nullptr && running_->real_time == 0) forget_timeline(*running_);
   waiting_.for_each([&](SchedulingEntity& entity) {
     if (entity.real_time != 0) return;  // not the timeline's
