@@ -338,7 +338,7 @@ void Machine::balance_real_time(CoreState& changed) {
 }
 
 u64 Machine::violations() const {
-  u64 sum = placer_.violations() + migrator_.violations();
+  u64 sum = placer_.policies().violations() + migrator_.policies().violations();
   for (const auto& core : cores_) sum += core->queue.violations().total();
   return sum;
 }

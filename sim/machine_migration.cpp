@@ -94,7 +94,7 @@ bool Machine::give(CoreState& core, CoreSet targets, bool pulled) {
     SchedulingEntity* entity = core.queue.find_from_tail(longest_look, [&](SchedulingEntity& candidate) {
       possible = groups_.usable(candidate, online_) & targets;
       if (possible.empty()) return false;
-      const Instant leaves = migrator_.leaves_at({candidate, here, spare, now_});
+      const Instant leaves = migrator_.leaves_at({candidate, possible, here, spare, now_});
       if (leaves > now_) first_to_cool = std::min(first_to_cool, leaves);
       return leaves <= now_;
     });

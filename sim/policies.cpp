@@ -16,10 +16,10 @@ namespace {
 }  // namespace
 
 // The only one of its kind.
-template <class Engine, class Descriptor>
-void Policies::put_in(Engine& engine, const Descriptor& descriptor, const sched::TunableValues& values) {
+template <class Slots, class Descriptor>
+void Policies::put_in(Slots& slots, const Descriptor& descriptor, const sched::TunableValues& values) {
   storage_.push_back(std::make_unique<Storage>(descriptor.size));
-  if (!engine.add(descriptor, storage_.back()->get()) || !engine.use(descriptor, values)) {
+  if (!slots.add(descriptor, storage_.back()->get()) || !slots.use(descriptor, values)) {
     throw std::logic_error{"the first policy is one too many"};
   }
 }
@@ -45,8 +45,8 @@ Policies::Policies(const PolicyNames& names, u32 cores, Duration tick, u64 (*ran
   if (placement == nullptr) refuse("placement", why);
   const sched::MigrationDescriptor* migration = sched::choose_migration(names.migration, tick, for_migration, why);
   if (migration == nullptr) refuse("migration", why);
-  put_in(*placer_, *placement, for_placement);
-  put_in(*migrator_, *migration, for_migration);
+  put_in(placer_->policies(), *placement, for_placement);
+  put_in(migrator_->policies(), *migration, for_migration);
   for (u32 core = 0; core < cores; ++core) {
     storage_.push_back(std::make_unique<Storage>(algorithm->size));
     algorithms_.push_back(algorithm->make(storage_.back()->get(), {CoreId{core}, tick, for_algorithm}));

@@ -56,8 +56,8 @@ class Policies {
   [[nodiscard]] sched::Migrator& migrator() { return *migrator_; }
 
  private:
-  template <class Engine, class Descriptor>
-  void put_in(Engine& engine, const Descriptor& descriptor, const sched::TunableValues& values);
+  template <class Slots, class Descriptor>
+  void put_in(Slots& slots, const Descriptor& descriptor, const sched::TunableValues& values);
 
   std::unique_ptr<sched::Placer> placer_;
   std::unique_ptr<sched::Migrator> migrator_;

@@ -10,7 +10,7 @@
 //    for them too.
 // Contract: any core, possibly several at once; the object's own state must therefore be atomics. No locks, no waiting, no
 // allocation. Only entities of the timeline are spoken of: the real-time class has a balance of its own. The engine
-// (engine/migrator.h) checks every answer, counts wrong ones, and then moves nobody.
+// (engine/migrator.h) guards every call and checks every answer; a policy that does wrong is replaced, and then nobody moves.
 #pragma once
 
 #include "sched/registry.h"
@@ -34,12 +34,13 @@ struct PullRequest {
 };
 struct PullAnswer {
   CoreId from = no_core;  // a candidate; no_core: nobody has anything to spare
-  Instant at{};           // not before this; until then the core sleeps and asks its policy again
+  Instant at{};           // not before this; until then the core sleeps and asks its policy again. Within an hour
 };
 
 struct LeaveRequest {
   const SchedulingEntity& entity;  // waits
-  CoreId here;                     // there
+  const CoreSet& candidates;       // idle cores that want something, of which one would get it: never empty
+  CoreId here;                     // where it waits
   u32 spare;                       // how many wait there besides the one that runs or is about to
   Instant now;
 };
@@ -53,7 +54,7 @@ class MigrationPolicy {
   // A candidate; no_core: it stays.
   virtual CoreId push(const PushRequest& /*request*/, const SystemView& /*system*/) { return no_core; }
   virtual PullAnswer ask(const PullRequest& /*request*/, const SystemView& /*system*/) { return {}; }
-  // From when on it may go to an idle core; never: it may not, as things are.
+  // From when on it may go to an idle core, within an hour; never: it may not, as things are.
   virtual Instant leaves_at(const LeaveRequest& /*request*/, const SystemView& /*system*/) { return never; }
 };
 

@@ -5,20 +5,21 @@
 #pragma once
 
 #include "sched/core_statistics.h"
-#include "sched/policy.h"
+#include "sched/migration_policy.h"
+#include "sched/placement_policy.h"
 #include "sched/scheduling_entity.h"
 
 namespace corral::sched {
 
-enum class PolicyKind : u8 { timeline, placement };
+enum class PolicyKind : u8 { timeline, placement, migration };
 
-// Record::detail: PolicyKind. What follows, on this core (of a placement: on all), is of a new object of this policy.
+// Record::detail: PolicyKind. What follows, on this core (of a policy of the machine: on all), is of a new object of this policy.
 struct PolicyMade {
   char name[24];
   i64 tick_ns;
   u32 session;  // of a timeline: entities come into it without anything that an earlier one has noted in them
   u32 tunables;  // so many PolicyValue follow
-  u64 number;  // of a placement: that of its first decision
+  u64 number;  // of a policy of the machine: that of its first decision
 };
 struct PolicyValue {
   u64 index;
@@ -62,28 +63,48 @@ struct TimelineCalled {
   EntitySeen entity;
 };
 
-// What a placement sees of a core (Record::thread is its number), before PlacementAsked.
+// ---- a decision of a policy of the machine: all these records, one after the other on the core that asked ------------------
+// Record::detail of all of them: DecisionKind.
+enum class DecisionKind : u8 { place_created, place_woken, push, ask, leaves_at };
+[[nodiscard]] constexpr PolicyKind policy_of(DecisionKind kind) {
+  return kind <= DecisionKind::place_woken ? PolicyKind::placement : PolicyKind::migration;
+}
+
+// What the policy sees of a core (Record::thread is its number).
 struct CoreSeen {
   CoreStatistics::Words words;
 };
-// Record::detail: PlacementReason; Record::thread: the entity.
-struct PlacementAsked {
+// Record::thread: the entity that the decision is about; 0: none (ask).
+struct DecisionAsked {
   static constexpr u32 words = 4;
   i64 now_ns;
   u64 candidates[words];
   u16 here;
   u16 cores;  // so many CoreSeen stand before it
+  u32 spare;  // leaves_at
 };
-// Record::thread: the entity.
-struct PlacementAnswered {
+struct DecisionAbout {
   EntitySeen entity;
+  i64 last_asked_ns;  // ask
+};
+struct DecisionAnswered {
+  static constexpr u16 nobody = 0xffff;  // no_core, which is another number where there may be more cores
+  i64 at_ns;  // ask and leaves_at
   u64 draw;  // the last random number that the policy drew
+  u64 number;  // of the decision, over all cores, of this kind of policy
   u16 draws;
-  u16 chosen;
-  u64 number;  // of the decision, over all cores
+  u16 chosen;  // all but leaves_at
+
+  // What a policy answered, in these words.
+  static DecisionAnswered of(const PullAnswer& answer) {
+    const u16 chosen = answer.from == no_core ? nobody : static_cast<u16>(answer.from.value);
+    return {answer.at.ns, 0, 0, 0, chosen};
+  }
+  static DecisionAnswered of(CoreId chosen) { return of(PullAnswer{chosen, {}}); }
+  static DecisionAnswered of(Instant at) { return of(PullAnswer{no_core, at}); }
 };
 
 static_assert(sizeof(PolicyMade) <= 48 && sizeof(TimelineCalled) <= 48 && sizeof(CoreSeen) <= 48 &&
-              sizeof(PlacementAsked) <= 48 && sizeof(PlacementAnswered) <= 48);
+              sizeof(DecisionAsked) <= 48 && sizeof(DecisionAbout) <= 48 && sizeof(DecisionAnswered) <= 48);
 
 }  // namespace corral::sched

@@ -44,7 +44,7 @@ enum class Rank : u8 {
   file_server = 72,
   reservations = 74,
   scheduling_manager = 75,
-  placement_recorder = 78,
+  decision_recorder = 78,
   device_manager = 80,
   disk_requests = 81,
   timer_hardware = 82,

@@ -128,7 +128,7 @@ bool Executive::give(CoreSet targets, MigrationReason why) {
     SchedulingEntity* entity = own.find_from_tail(longest_look, [&](SchedulingEntity& waiting) {
       possible = manager.cores_for(waiting) & targets;
       if (possible.empty()) return false;
-      const Instant leaves = manager.migrator().leaves_at({waiting, here, spare, now});
+      const Instant leaves = manager.migrator().leaves_at({waiting, possible, here, spare, now});
       if (leaves > now && leaves < first_to_cool) first_to_cool = leaves;
       return leaves <= now;
     });

@@ -27,8 +27,9 @@ enum class Event : u8 {
   policy_value,
   timeline_called,
   core_seen,
-  placement_asked,
-  placement_answered,
+  decision_asked,
+  decision_about,
+  decision_answered,
   end_of_events,
 };
 

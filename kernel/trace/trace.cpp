@@ -20,7 +20,7 @@ constexpr u32 bits(std::initializer_list<Event> events) {
 }
 
 constexpr u32 decisions = bits({Event::policy_made, Event::policy_value, Event::timeline_called, Event::core_seen,
-                                Event::placement_asked, Event::placement_answered});
+                                Event::decision_asked, Event::decision_about, Event::decision_answered});
 
 constexpr Group all_groups[] = {
     {"switch", bits({Event::switched}), "another thread runs, or none"},
@@ -31,7 +31,7 @@ constexpr Group all_groups[] = {
     {"interrupt", bits({Event::interrupt_begun, Event::interrupt_ended}), "interrupts"},
     {"call", bits({Event::call_begun, Event::call_ended}), "system calls"},
     {"policy", bits({Event::policy_changed}), "another scheduling policy"},
-    {"decide", decisions, "what timelines and placements are asked, and what they answer, for the simulator", true},
+    {"decide", decisions, "what policies are asked, and what they answer, for the simulator", true},
 };
 
 }  // namespace

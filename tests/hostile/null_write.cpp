@@ -7,8 +7,7 @@ class NullWrite final : public Base {
  public:
   using Base::Base;
   void charge(SchedulingEntity&, Duration, Instant) override {
-    if (!turns_bad()) return;
-    asm volatile("movq $1, 0" ::: "memory");
+    if (turns_bad()) write_to_address_0();
   }
 };
 

@@ -4,9 +4,7 @@
 namespace corral::sched::hostile {
 
 class Endless final : public BasePlacement {
-  CoreId misplace(const PlacementRequest&, const SystemView&) override {
-    for (;;) asm volatile("" ::: "memory");
-  }
+  CoreId misplace(const PlacementRequest&, const SystemView&) override { never_come_back(); }
 };
 
 }  // namespace corral::sched::hostile

@@ -4,9 +4,7 @@
 namespace corral::sched::hostile {
 
 class Faulting final : public BasePlacement {
-  CoreId misplace(const PlacementRequest&, const SystemView&) override {
-    return *reinterpret_cast<volatile const u32*>(0x1234'5678'9abc'def0) == 0 ? CoreId{0} : CoreId{1};
-  }
+  CoreId misplace(const PlacementRequest&, const SystemView&) override { return CoreId{read_where_nothing_is()}; }
 };
 
 }  // namespace corral::sched::hostile

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sched/placement_policy.h"
+#include "tests/hostile/wrongs.h"
 
 namespace corral::sched::hostile {
 

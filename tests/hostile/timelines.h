@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sched/scheduling_algorithm.h"
+#include "tests/hostile/wrongs.h"
 
 namespace corral::sched::hostile {
 
@@ -46,10 +47,5 @@ class Base : public SchedulingAlgorithm {
   const CoreId core_;
   const Duration tick_;
 };
-
-// Something that the compiler does not look through.
-inline void opaque() {
-  asm volatile("" ::: "memory");
-}
 
 }  // namespace corral::sched::hostile

@@ -5,7 +5,7 @@ namespace corral::sched::hostile {
 
 class Unborn final : public Base {
  public:
-  explicit Unborn(const AlgorithmParameters& parameters) : Base{parameters} { asm volatile("movq $1, 0" ::: "memory"); }
+  explicit Unborn(const AlgorithmParameters& parameters) : Base{parameters} { write_to_address_0(); }
 };
 
 }  // namespace corral::sched::hostile

@@ -6,9 +6,7 @@ namespace corral::sched::hostile {
 class Undying final : public Base {
  public:
   using Base::Base;
-  ~Undying() override {
-    for (;;) opaque();
-  }
+  ~Undying() override { never_come_back(); }
 };
 
 }  // namespace corral::sched::hostile

@@ -59,7 +59,7 @@ u64 dearest(sched::Placer& placer) {
       most = cost > most ? cost : most;
     }
   }
-  return placer.violations() == 0 ? most : 0;
+  return placer.policies().violations() == 0 ? most : 0;
 }
 
 }  // namespace
@@ -70,8 +70,8 @@ KERNEL_TEST(scheduling_placement_decisions) {
     const Storage for_policy{policy->size};
     KERNEL_EXPECT(for_placer.get() != nullptr && for_policy.get() != nullptr);
     auto& placer = *::new (for_placer.get()) sched::Placer{random_source::next};
-    KERNEL_EXPECT(placer.add(*policy, for_policy.get()));
-    KERNEL_EXPECT(placer.use(*policy, {*policy, milliseconds(4)}));
+    KERNEL_EXPECT(placer.policies().add(*policy, for_policy.get()));
+    KERNEL_EXPECT(placer.policies().use(*policy, {*policy, milliseconds(4)}));
     const u64 most = dearest(placer);
     KERNEL_EXPECT(most != 0);
     char line[80];

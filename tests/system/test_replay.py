@@ -1,4 +1,4 @@
-"""What the policies decide in the kernel, they decide in the simulator (docs/replay.md): every timeline, every placement."""
+"""What the policies decide in the kernel, they decide in the simulator (docs/replay.md): every timeline, placement and migration."""
 
 import re
 import struct
@@ -6,6 +6,7 @@ import subprocess
 import tempfile
 import unittest
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 from lab import build, guest, paths, simulate
@@ -15,17 +16,23 @@ from lab.trace import records
 
 ROUNDS = 10
 WANTED = 10_000  # decisions of each policy, of several runs
-PIPELINES = "for j in $(seq {rounds}); do for i in 1 2 3 4 5 6; do (echo a | cat | cat | cat | cat) & done; wait; done > /dev/null"
-POLICY_MADE, POLICY_VALUE, CALLED, CORE_SEEN, ASKED, ANSWERED = records.DECISIONS
+# Cores become idle, and others have more than they can run; between them threads compute, so that slices end.
+LOAD = ("for j in $(seq {rounds}); do for i in 1 2 3 4 5 6; do (echo a | cat | cat | cat | cat) & done; "
+        "for i in 1 2 3 4 5 6 7; do (for k in $(seq 300); do :; done) & done; wait; done > /dev/null")
+POLICY_MADE, POLICY_VALUE, CALLED, CORE_SEEN, ASKED, ABOUT, ANSWERED = records.DECISIONS
 PICK = 2
 CALL = 0xF
+PLACEMENTS, ASK, LEAVES_AT = (0, 1), 3, 4  # kernel/sched/recorded_calls.h: DecisionKind
+AT, CHOSEN = 16, 16 + 26  # of DecisionAnswered
+NOBODY = 0xFFFF
 
 
-def record(to: Path, algorithm: str, placement: str, rounds: int = ROUNDS) -> Path:
-    """Records a run in a guest of 4 cores."""
+def record(to: Path, algorithm: str, placement: str, migration: str, rounds: int = ROUNDS) -> Path:
+    """Records a run in a guest of 4 cores, with slices of a millisecond."""
     subprocess.run([str(paths.ROOT / "corral"), "trace", "--yes", "--cores", "4", "--memory", "1G", "--events", "decide", "--output",
-                    str(to), "--append", f"sched.algorithm={algorithm} sched.placement={placement}", "--", "sh", "-c",
-                    PIPELINES.format(rounds=rounds)],
+                    str(to), "--append",
+                    f"timer.hz=1000 sched.algorithm={algorithm} sched.placement={placement} sched.migration={migration}", "--", "sh",
+                    "-c", LOAD.format(rounds=rounds)],
                    stdin=subprocess.DEVNULL, capture_output=True, check=True)
     return to.with_name(to.name + simulate.RECORDINGS)
 
@@ -37,11 +44,10 @@ def names(kind: str) -> list[str]:
     return found[1].split() if found else []
 
 
-def pairs() -> list[tuple[str, str]]:
-    """So that each timeline and each placement is there."""
-    algorithms, placements = names("algorithm"), names("placement")
-    most = max(len(algorithms), len(placements))
-    return [(algorithms[i % len(algorithms)], placements[i % len(placements)]) for i in range(most)]
+def sets() -> list[tuple[str, str, str]]:
+    """So that each timeline, each placement and each migration that decides anything is there."""
+    kinds = [names("algorithm"), names("placement"), [name for name in names("migration") if name != "none"]]
+    return [tuple(kind[i % len(kind)] for kind in kinds) for i in range(max(map(len, kinds)))]  # type: ignore[misc]
 
 
 class Replay(unittest.TestCase):
@@ -54,29 +60,35 @@ class Replay(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
 
-    def decided(self, algorithm: str, placement: str, rounds: int = ROUNDS) -> Counter[str]:
+    def decided(self, chosen: tuple[str, str, str], rounds: int = ROUNDS) -> Counter[str]:
         """How many decisions of each policy were the same; all have to be."""
         found: Counter[str] = Counter()
-        for policy in simulate.replay(record(self.folder / "run", algorithm, placement, rounds)):
+        for policy in simulate.replay(record(self.folder / "run", *chosen, rounds)):
             self.assertEqual((policy["different"], policy["first_difference"]), (0, ""))
-            found[str(policy["name"])] += int(str(policy["decisions"]))
+            found[f"{policy['kind']} {policy['name']}"] += int(str(policy["decisions"]))
         return found
 
     def test_every_policy_decides_the_same(self) -> None:
-        everything = pairs()
+        everything = sets()
         self.assertGreaterEqual(len(everything), 6)
-        for algorithm, placement in everything:
-            with self.subTest(algorithm=algorithm, placement=placement):
-                found = self.decided(algorithm, placement)
-                self.assertGreater(found[algorithm], 50 * ROUNDS)
-                self.assertGreater(found[placement], 20 * ROUNDS)
+        found: Counter[str] = Counter()
+        for chosen in everything:
+            with self.subTest(chosen=chosen):
+                found += self.decided(chosen)
+        for algorithm, placement, migration in everything:
+            self.assertGreater(found[f"algorithm {algorithm}"], 50 * ROUNDS)
+            self.assertGreater(found[f"placement {placement}"], 20 * ROUNDS)
+            self.assertGreater(found[f"migration {migration}"], 5 * ROUNDS)
 
     @slow
     def test_ten_thousand_decisions_of_each(self) -> None:
-        for algorithm, placement in pairs():
+        for chosen in sets():
+            wanted = [f"{kind} {name}" for kind, name in zip(("algorithm", "placement", "migration"), chosen, strict=True)]
+            if chosen[0] == "fifo":  # knows no slices, so that nobody is pushed
+                wanted.pop()
             found: Counter[str] = Counter()
-            while min(found[algorithm], found[placement]) < WANTED:
-                found += self.decided(algorithm, placement, 80)
+            while min(found[name] for name in wanted) < WANTED:
+                found += self.decided(chosen, 25)
 
 
 class Damaged(unittest.TestCase):
@@ -88,7 +100,7 @@ class Damaged(unittest.TestCase):
         folder = tempfile.TemporaryDirectory(prefix="corral-replay-")
         cls.addClassCleanup(folder.cleanup)
         cls.folder = Path(folder.name)
-        data = record(cls.folder / "whole", "rr", "round-robin", 1).read_bytes()
+        data = record(cls.folder / "whole", "rr", "round-robin", "pull", 1).read_bytes()
         cls.parts = [data[at : at + records.SIZE] for at in range(0, len(data), records.SIZE)]
 
     def with_parts(self, parts: list[bytes], more: bytes = b"") -> Path:
@@ -96,9 +108,9 @@ class Damaged(unittest.TestCase):
         file.write_bytes(b"".join(parts) + more)
         return file
 
-    def first(self, event: int, detail: int | None = None) -> int:
+    def first(self, event: int, *details: int) -> int:
         return next(at for at, part in enumerate(self.parts)
-                    if part[8] == event and (detail is None or part[9] & CALL == detail)
+                    if part[8] == event and (not details or part[9] & CALL in details)
                     and (event != CALLED or struct.unpack_from("<i", part, 12)[0] != 0))
 
     def refused(self, file: Path, why: str) -> None:
@@ -117,12 +129,18 @@ class Damaged(unittest.TestCase):
         self.assertEqual([(policy["name"], policy["different"]) for policy in wrong], [("rr", 1)])
         self.assertIn("pick on core", str(wrong[0]["first_difference"]))
 
-    def test_another_core_is_a_difference(self) -> None:
-        at = self.first(ANSWERED)
-        place = 16 + 24 + 8 + 2
-        chosen = struct.unpack_from("<H", self.parts[at], place)[0]
-        found = simulate.replay(self.with_parts(self.changed(at, place, struct.pack("<H", 3 - chosen))))
-        self.assertEqual([(policy["name"], policy["different"]) for policy in found if policy["different"]], [("round-robin", 1)])
+    def differs(self, kinds: tuple[int, ...], place: int, form: str, change: Callable[[int], int]) -> str:
+        """The name of the policy that decided differently when a number of an answer is changed."""
+        at = self.first(ANSWERED, *kinds)
+        number = struct.unpack_from(form, self.parts[at], place)[0]
+        found = simulate.replay(self.with_parts(self.changed(at, place, struct.pack(form, change(number)))))
+        self.assertEqual(sum(int(str(policy["different"])) for policy in found), 1)
+        return next(f"{policy['kind']} {policy['name']}" for policy in found if policy["different"])
+
+    def test_another_answer_of_a_policy_of_the_machine_is_a_difference(self) -> None:
+        self.assertEqual(self.differs(PLACEMENTS, CHOSEN, "<H", lambda core: 3 - core), "placement round-robin")
+        self.assertEqual(self.differs((ASK,), CHOSEN, "<H", lambda core: 3 if core > 3 else NOBODY), "migration pull")
+        self.assertEqual(self.differs((LEAVES_AT,), AT, "<q", lambda at: at - 1), "migration pull")
 
     def test_another_thread_ends_the_comparison(self) -> None:
         at = self.first(CALLED, PICK)
@@ -130,6 +148,8 @@ class Damaged(unittest.TestCase):
 
     def test_what_is_missing_is_refused(self) -> None:
         at = self.first(CORE_SEEN)
+        self.refused(self.with_parts(self.parts[:at] + self.parts[at + 1 :]), "not all there")
+        at = self.first(ABOUT)
         self.refused(self.with_parts(self.parts[:at] + self.parts[at + 1 :]), "not all there")
         answers = [at for at, part in enumerate(self.parts) if part[8] == ANSWERED]
         self.refused(self.with_parts([part for at, part in enumerate(self.parts) if at != answers[1]]), "missing|not all there")

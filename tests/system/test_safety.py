@@ -15,17 +15,45 @@ from lab.testing.shared_guest import SharedGuest
 SEED = 11
 SAMPLE = 6
 PIPES = "for i in 1 2 3 4; do (echo $i | cat | cat) & done; wait"
+# Threads have to give way, cores become idle, and others have something to spare.
+TURNS = f"for j in 1 2 3 4 5 6 7; do (for k in $(seq 300); do :; done) & done; {PIPES} > /dev/null"
 DRAWING = "mandelbrot 8 --mode array --size 20x10 --iterations 200"
 LOAD = f"({PIPES}; {DRAWING}; {PIPES}; {DRAWING}) > /tmp/safety && grep -c checksum= /tmp/safety"
+KINDS = {"algorithm": "cfs", "placement": "least-loaded", "migration": "pull"}  # and what is in force otherwise
 # Wrong in nothing that the engine corrects: everybody gets on all the same.
-BAD_BUT_RIGHT = {"test.one", "test.favourite", "test.forever", "test.undying"}
+BAD_BUT_RIGHT = {("placement", "test.one"), ("algorithm", "test.favourite"), ("algorithm", "test.forever"),
+                 ("algorithm", "test.undying"), ("migration", "test.soon"), ("migration", "test.beggar")}
 NEVER_MADE = "test.unborn"
+SHUTTLE = "test.shuttle"  # is noticed when it has gone on for a while
 PATIENCE_MS = 200
+
+
+def boot(cores: int) -> guest.Guest:
+    return guest.corral(cores, kernel=paths.TEST_KERNEL_ELF, options=f"quiet sched.patience={PATIENCE_MS}")
+
+
+def safe(kind: str) -> str:
+    """What /proc/sched says when a policy of that kind was replaced."""
+    return " safe " if kind == "algorithm" else f"{kind} safe:"
+
+
+def loops(cores: int) -> str:
+    """Commands that start what computes for ever, two for each core, and note who that is in $P."""
+    return " ".join(['(while :; do :; done) & P="$P $!";'] * 2 * cores)
+
+
+def until_replaced(kind: str, work: str) -> str:
+    """Commands that do some work again and again, till the policy of that kind was replaced, or for long."""
+    return f"for i in $(seq 600); do {work}; grep -q '{safe(kind)}' /proc/sched && break; done"
+
+
+def to_and_fro(cores: int) -> str:
+    """Commands under which threads have to give way for ever, and a push never helps, till somebody notices."""
+    return f"{loops(cores)} {until_replaced('migration', 'sleep 0.1')}; kill $P; P="
 
 
 class Hostile(SharedGuest, unittest.TestCase):
     CORES = 4
-    RIGHT_HERE = BAD_BUT_RIGHT
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -33,7 +61,7 @@ class Hostile(SharedGuest, unittest.TestCase):
 
     @classmethod
     def boot(cls) -> guest.Guest:
-        return guest.corral(cls.CORES, kernel=paths.TEST_KERNEL_ELF, options=f"quiet sched.patience={PATIENCE_MS}")
+        return boot(cls.CORES)
 
     def hostile(self, kind: str) -> list[str]:
         found = re.search(rf"^{kind} \S+:(.*)$", self.machine.run("cat /proc/sched").output, re.MULTILINE)
@@ -45,8 +73,12 @@ class Hostile(SharedGuest, unittest.TestCase):
         self.assertEqual(status != 0, name == NEVER_MADE)
 
     def restore(self) -> None:
-        self.choose("algorithm", "cfs")
-        self.choose("placement", "least-loaded")
+        for kind, usual in KINDS.items():
+            self.choose(kind, usual)
+
+    def right_here(self, kind: str, name: str) -> bool:
+        """Nothing that it does is noticed, on this machine."""
+        return (kind, name) in BAD_BUT_RIGHT
 
     def failures(self) -> int:
         return int(re.search(r"^failures (\d+)", self.machine.run("cat /proc/sched-dump").output, re.MULTILINE)[1])
@@ -59,48 +91,51 @@ class Hostile(SharedGuest, unittest.TestCase):
     def contained(self, kind: str, name: str) -> None:
         before = self.failures()
         self.choose(kind, name)
+        if name == SHUTTLE:
+            self.machine.run(to_and_fro(self.CORES))
+        elif kind == "migration" and not self.right_here(kind, name) and name != NEVER_MADE:
+            self.machine.run(until_replaced(kind, TURNS))
         self.gets_on()
         running = self.machine.run("cat /proc/sched").output
-        if name in self.RIGHT_HERE:
+        if self.right_here(kind, name):
             return
         if name == NEVER_MADE:
-            self.assertIn("algorithm cfs:", running)
+            self.assertIn(f"{kind} {KINDS[kind]}:", running)
             return
         self.assertGreater(self.failures(), before)
-        self.assertIn("placement safe:" if kind == "placement" else " safe ", running)
+        self.assertIn(safe(kind), running)
 
     def test_every_one_alone(self) -> None:
-        everybody = [(kind, name) for kind in ("algorithm", "placement") for name in self.hostile(kind)]
+        everybody = [(kind, name) for kind in KINDS for name in self.hostile(kind)]
         self.assertGreaterEqual(len(everybody), 20)
         for kind, name in everybody:
             with self.subTest(kind=kind, name=name):
                 self.contained(kind, name)
                 self.restore()
 
-    def check_pairs(self, pairs: list[tuple[str, str]]) -> None:
-        for algorithm, placement in pairs:
-            with self.subTest(algorithm=algorithm, placement=placement):
-                self.choose("placement", placement)
-                self.choose("algorithm", algorithm)
+    def check_sets(self, sets: list[tuple[str, ...]]) -> None:
+        for names in sets:
+            with self.subTest(policies=names):
+                for kind, name in zip(KINDS, names, strict=False):
+                    self.choose(kind, name)
                 self.gets_on()
                 self.restore()
 
-    def pairs(self) -> list[tuple[str, str]]:
-        return list(itertools.product(self.hostile("algorithm"), self.hostile("placement")))
+    def sets(self, *kinds: str) -> list[tuple[str, ...]]:
+        return list(itertools.product(*map(self.hostile, kinds)))
 
-    def test_a_sample_of_pairs(self) -> None:
-        self.check_pairs(random.Random(SEED).sample(self.pairs(), SAMPLE))
+    def test_a_sample_of_all_three(self) -> None:
+        self.check_sets(random.Random(SEED).sample(self.sets(*KINDS), SAMPLE))
 
     @slow
     def test_every_pair(self) -> None:
-        self.check_pairs(self.pairs())
+        self.check_sets(self.sets("algorithm", "placement"))
 
     def test_somebody_who_starves_is_noticed(self) -> None:
         """Loops compute on each core, and the policy never takes the core away from them."""
-        loops = " ".join(['(while :; do :; done) & P="$P $!";'] * 2 * self.CORES)
         before = self.failures()
         # The one who counts waits beside them, and ends them.
-        answer = self.machine.run(f"{loops} echo algorithm test.forever > /proc/sched; echo on | cat; kill $P; P=")
+        answer = self.machine.run(f"{loops(self.CORES)} echo algorithm test.forever > /proc/sched; echo on | cat; kill $P; P=")
         self.assertIn("on\n", answer.output)
         self.assertGreater(self.failures(), before)
         self.assertIn("let somebody starve", answer.output)
@@ -119,10 +154,25 @@ class Hostile(SharedGuest, unittest.TestCase):
 
 
 class OneCore(Hostile):
-    """Nobody else can look what the core does."""
+    """Nobody else can look what the core does; and nobody can move."""
 
     CORES = 1
-    RIGHT_HERE = BAD_BUT_RIGHT | {"test.stranger"}  # there is no other core to answer somebody of
+
+    def right_here(self, kind: str, name: str) -> bool:
+        # There is no other core to answer somebody of.
+        nothing_to_do = name == "test.stranger" or (kind == "migration" and name != NEVER_MADE)
+        return nothing_to_do or super().right_here(kind, name)
+
+
+class Account(unittest.TestCase):
+    def test_it_names_a_migration(self) -> None:
+        build.build(build.TEST_KERNEL)
+        with boot(4) as machine:
+            machine.prompt()
+            machine.run(f"echo migration test.shuttle > /proc/sched; {to_and_fro(4)}")
+            text = machine.run("cat /proc/sched-dump").output
+        self.assertRegex(text, r"(?m)^failure at \d+ core [0-3] migration test.shuttle call push: sent threads to and fro$")
+        self.assertRegex(text, r"(?m)^  thread [1-9]\d*$")
 
 
 if __name__ == "__main__":

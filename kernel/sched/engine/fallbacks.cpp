@@ -18,7 +18,7 @@ struct Record {
   const char* kind = "";
   const PolicyDescription* policy = nullptr;
   TunableValues values;
-  i32 running = 0;  // 0: nobody; of a placement: for whom a core was looked for
+  i32 running = 0;  // 0: nobody; of a policy of the whole machine: whom the call was about
   u32 waiting_count = 0;
   struct {
     i32 number;
@@ -70,11 +70,10 @@ void note_timeline(RunQueue& queue, const AlgorithmDescriptor& failed, const Tun
   record->complete.store(true, Order::release);
 }
 
-void note_placement(const PlacementDescriptor& failed, const TunableValues& values, Misdeed misdeed,
-                    const SchedulingEntity& entity, CoreId here, Instant now) {
-  Record* record = begin("placement", failed, values, misdeed, PolicyCall::select, here, now);
+void note_shared(const char* kind, const PolicyDescription& failed, const TunableValues& values, const PolicyFailure& failure) {
+  Record* record = begin(kind, failed, values, failure.misdeed, failure.call, failure.here, failure.now);
   if (record == nullptr) return;
-  record->running = entity.number;
+  record->running = failure.thread;
   record->complete.store(true, Order::release);
 }
 

@@ -4,8 +4,8 @@
 // Each record is written once, by the core that noticed, and published when it is complete: no lock. The first ones are kept.
 #pragma once
 
+#include "sched/engine/policy_slots.h"
 #include "sched/engine/run_queue.h"
-#include "sched/placement_policy.h"
 
 namespace corral::sched::fallbacks {
 
@@ -14,9 +14,8 @@ inline constexpr u32 kept = 16;  // records; later ones are only counted
 // The core itself, interrupts off, any lock but the log's.
 void note_timeline(RunQueue& queue, const AlgorithmDescriptor& failed, const TunableValues& values, Misdeed misdeed,
                    PolicyCall call, Instant now);
-// `entity`: for whom a core was looked for, by core `here`.
-void note_placement(const PlacementDescriptor& failed, const TunableValues& values, Misdeed misdeed,
-                    const SchedulingEntity& entity, CoreId here, Instant now);
+// A policy of the whole machine. `kind`: "placement" or "migration". Any core, interrupts off, any lock but the log's.
+void note_shared(const char* kind, const PolicyDescription& failed, const TunableValues& values, const PolicyFailure& failure);
 // A timeline's object that could not be made; nothing was replaced.
 void note_not_made(const AlgorithmDescriptor& failed);
 

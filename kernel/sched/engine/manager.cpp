@@ -1,9 +1,10 @@
 #include "sched/engine/manager.h"
-#include "sched/engine/placement_recorder.h"
+#include "sched/engine/decision_recorder.h"
 
 #include <algorithm>
 
 #include "device/clock.h"
+#include "lib/format.h"
 #include "memory/heap.h"
 #include "sched/engine/change_note.h"
 #include "sched/engine/fallbacks.h"
@@ -24,19 +25,41 @@ void on_real_time_room_message(Core& core, const Message&) {
   core.scheduler->look_at_real_time();
 }
 
-// Makes a policy, for ever; `engine` knows it then.
-template <class Engine, class Descriptor>
-Result<void> add_policy(Engine& engine, const Descriptor& descriptor) {
-  void* storage = memory::allocate(round_up(descriptor.size, cache_line));
-  if (storage == nullptr) return Errno::enomem;
-  if (!engine.add(descriptor, storage)) {
+// Makes all policies of one kind, for ever; `slots` knows them then.
+template <class Slots, class Descriptors>
+Result<void> add_policies(Slots& slots, const Descriptors& descriptors) {
+  for (const auto* descriptor : descriptors) {
+    void* storage = memory::allocate(round_up(descriptor->size, cache_line));
+    if (storage == nullptr) return Errno::enomem;
+    if (slots.add(*descriptor, storage)) continue;
     memory::release(storage);
-    log::error("policy {} left out: there are more than {}, or it cannot be made", descriptor.name, Engine::max_policies);
+    log::error("policy {} left out: there are more than {}, or it cannot be made", descriptor->name, Slots::max_policies);
   }
   return {};
 }
 
+// The policy that `text`, the value of the boot option sched.KIND=, names; null: there is none, and the log says what there is.
+template <class Descriptor>
+using Choose = const Descriptor* (*)(std::string_view text, Duration tick, sched::TunableValues& values, sched::Refusal& why);
+template <class Descriptor>
+const Descriptor* choose_or_say(std::string_view kind, std::string_view text, Duration tick, sched::TunableValues& values,
+                                Choose<Descriptor> choose) {
+  sched::Refusal why;
+  const Descriptor* chosen = choose(text, tick, values, why);
+  if (chosen == nullptr) log::error("sched.{}={}: {}", kind, text, why.view());
+  return chosen;
+}
+
+// A policy of the whole machine from now on; false: refused for `why`, which is that it could not be made.
+template <class Slots, class Descriptor>
+bool use(Slots& slots, const Descriptor& descriptor, const sched::TunableValues& values, sched::Refusal& why) {
+  if (slots.use(descriptor, values)) return true;
+  why.length = format_to(why.text, "{} could not be made when the system started", descriptor.name).size();
+  return false;
+}
+
 constinit sched::PlacementRecorder placement_recorder;
+constinit sched::MigrationRecorder migration_recorder;
 
 }  // namespace
 
@@ -47,35 +70,34 @@ Result<void> SchedulingManager::initialise(const Options& options) {
     log::error("the tick of the schedulers must be between 1 µs and 1 s, not {} ns", options.tick);
     return Errno::einval;
   }
-  sched::Refusal why;
   sched::TunableValues for_placement;
   sched::TunableValues for_migration;
-  const sched::AlgorithmDescriptor* algorithm = sched::choose_algorithm(options.algorithm, options.tick, tunables_, why);
-  if (algorithm == nullptr) {
-    log::error("sched.algorithm={}: {}", options.algorithm, why.view());
-    return Errno::einval;
-  }
-  const sched::PlacementDescriptor* placement = sched::choose_placement(options.placement, options.tick, for_placement, why);
-  if (placement == nullptr) {
-    log::error("sched.placement={}: {}", options.placement, why.view());
-    return Errno::einval;
-  }
-  const sched::MigrationDescriptor* migration = sched::choose_migration(options.migration, options.tick, for_migration, why);
-  if (migration == nullptr) {
-    log::error("sched.migration={}: {}", options.migration, why.view());
-    return Errno::einval;
-  }
-  if (!placer_.ready()) {
-    placer_.set_listener(sched::fallbacks::note_placement);
-    for (const auto* descriptor : sched::placements()) TRY(add_policy(placer_, *descriptor));
-    for (const auto* descriptor : sched::migrations()) TRY(add_policy(migrator_, *descriptor));
+  const auto* algorithm = choose_or_say("algorithm", options.algorithm, options.tick, tunables_, sched::choose_algorithm);
+  const auto* placement = choose_or_say("placement", options.placement, options.tick, for_placement, sched::choose_placement);
+  const auto* migration = choose_or_say("migration", options.migration, options.tick, for_migration, sched::choose_migration);
+  if (algorithm == nullptr || placement == nullptr || migration == nullptr) return Errno::einval;
+  if (placer_.policies().empty()) {
+    placer_.policies().set_listener([](const auto& failed, const auto& values, const sched::PolicyFailure& failure) {
+      sched::fallbacks::note_shared("placement", failed, values, failure);
+    });
+    migrator_.policies().set_listener([](const auto& failed, const auto& values, const sched::PolicyFailure& failure) {
+      sched::fallbacks::note_shared("migration", failed, values, failure);
+      LockGuard guard{scheduling().lock_};
+      scheduling().set_kept();
+    });
+    TRY(add_policies(placer_.policies(), sched::placements()));
+    TRY(add_policies(migrator_.policies(), sched::migrations()));
     set_message_handler(MessageType::reschedule, on_reschedule_message);
     set_message_handler(MessageType::real_time_room, on_real_time_room_message);
   }
+  sched::Refusal why;
+  if (!use(placer_.policies(), *placement, for_placement, why) || !use(migrator_.policies(), *migration, for_migration, why)) {
+    log::error("sched: {}", why.view());
+    return Errno::einval;
+  }
   tick_ = options.tick;
   algorithm_.store(algorithm, Order::release);
-  const bool used = placer_.use(*placement, for_placement) && migrator_.use(*migration, for_migration);
-  return used ? Result<void>{} : Errno::einval;
+  return {};
 }
 
 Result<void> SchedulingManager::add(Core& core) {
@@ -163,7 +185,7 @@ Result<void> SchedulingManager::set_placement(std::string_view text, sched::Refu
   const sched::PlacementDescriptor* placement = sched::choose_placement(text, tick_, values, why);
   if (placement == nullptr) return Errno::einval;
   LockGuard guard{lock_};
-  if (!placer_.use(*placement, values)) return Errno::einval;
+  if (!use(placer_.policies(), *placement, values, why)) return Errno::einval;
   note_change("placement", text);
   return {};
 }
@@ -216,7 +238,8 @@ Result<void> SchedulingManager::set_algorithm(std::string_view text, sched::Refu
 
 Result<void> SchedulingManager::record_decisions(bool recorded) {
   LockGuard guard{lock_};
-  placer_.ask_by(recorded ? &placement_recorder : nullptr);
+  placer_.policies().ask_by(recorded ? &placement_recorder : nullptr);
+  migrator_.policies().ask_by(recorded ? &migration_recorder : nullptr);
   const Errno error =
       spread(cores(), [](const Scheduler& timeline) { return Choice{timeline.chosen_, timeline.chosen_values_}; });
   return error == Errno{} ? Result<void>{} : error;
@@ -227,7 +250,7 @@ Result<void> SchedulingManager::set_migration(std::string_view text, sched::Refu
   const sched::MigrationDescriptor* migration = sched::choose_migration(text, tick_, values, why);
   if (migration == nullptr) return Errno::einval;
   LockGuard guard{lock_};
-  if (!migrator_.use(*migration, values)) return Errno::einval;
+  if (!use(migrator_.policies(), *migration, values, why)) return Errno::einval;
   set_kept();
   note_change("migration", text);
   announce();  // cores that sleep ask by the new policy

@@ -72,8 +72,8 @@ class SchedulingManager {
   [[nodiscard]] Duration tick() const { return tick_; }
   [[nodiscard]] CoreSet cores() const { return ready_.snapshot(Order::acquire); }
   [[nodiscard]] std::string_view algorithm_name() const { return algorithm_.load(Order::acquire)->name; }
-  [[nodiscard]] std::string_view placement_name() const { return placer_.current().name; }
-  [[nodiscard]] std::string_view migration_name() const { return migrator_.current().name; }
+  [[nodiscard]] std::string_view placement_name() const { return placer_.policies().in_force().descriptor->name; }
+  [[nodiscard]] std::string_view migration_name() const { return migrator_.policies().in_force().descriptor->name; }
   // The migration policy; task/migration.cpp does what it says.
   [[nodiscard]] sched::Migrator& migrator() { return migrator_; }
   [[nodiscard]] std::string_view groups_name() const {
@@ -101,7 +101,7 @@ class SchedulingManager {
   Result<void> set_placement(std::string_view text, sched::Refusal& why) EXCLUDES(lock_);
   Result<void> set_migration(std::string_view text, sched::Refusal& why) EXCLUDES(lock_);
   // The decisions of the policies are recorded from now on, beginning with new objects of them; or not any more
-  // (engine/recorded_timeline.h, engine/placement_recorder.h). After the trace was switched. enomem: timelines stay as they are.
+  // (engine/recorded_timeline.h, engine/decision_recorder.h). After the trace was switched. enomem: timelines stay as they are.
   Result<void> record_decisions(bool recorded) EXCLUDES(lock_);
   // Partitions the cores, or unites them. einval: refused, ebusy: the last change is still under way, both with the reason
   // in `why`; nothing changed. Also in the boot context.

@@ -57,11 +57,13 @@ size_t SchedulingManager::describe_scheduling(char* to, size_t size) const {
   for (const sched::GroupingDescriptor* descriptor : sched::groupings()) line(" {}", descriptor->name);
   line("\n");
   used += describe_timelines(to + used, size - used);
-  describe_tunables(placer_.current(), placer_.current_values(), tick_, line);
-  describe_tunables(migrator_.current(), migrator_.current_values(), tick_, line);
+  const sched::PlacementSlot& placement = placer_.policies().in_force();
+  const sched::MigrationSlot& migration = migrator_.policies().in_force();
+  describe_tunables(*placement.descriptor, placement.values, tick_, line);
+  describe_tunables(*migration.descriptor, migration.values, tick_, line);
   used += describe_groups(to + used, size - used);
-  line("tick {} ns\nplacement violations {}\nmigration violations {}\nmasks widened {}\n", tick_, placer_.violations(),
-       migrator_.violations(), widened_.load(Order::relaxed));
+  line("tick {} ns\nplacement violations {}\nmigration violations {}\nmasks widened {}\n", tick_,
+       placer_.policies().violations(), migrator_.policies().violations(), widened_.load(Order::relaxed));
   line("core algorithm runnable coming   weight   switches preemptions   moved_in  moved_out         idle_ns violations\n");
   const Instant now = clock::now();
   cores().for_each([&](CoreId core) {

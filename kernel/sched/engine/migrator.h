@@ -5,50 +5,66 @@
 // takes it up (claim()), which then gives it a thread. That nothing is overlooked: a core says that it is hungry before
 // it reads what the others have; a core says what it has before it reads who is hungry. So one of the two sees the other.
 //
-// Every policy is constructed once and kept for ever, as with the Placer. Context: any core, interrupts off; no locks.
+// Every call of the policy is guarded, and no answer is believed; one that does wrong is replaced by the engine's own, with which
+// nobody moves (engine/policy_slots.h, docs/safety.md). Context: any core, interrupts off; no locks.
 #pragma once
 
-#include "sched/migration_policy.h"
+#include "sched/engine/policy_slots.h"
+#include "sched/engine/safe_policies.h"
 
 namespace corral::sched {
 
 // Why a thread came to another core.
 enum class MigrationReason : u8 {
-  placed,     // it was woken, and placed there
-  mask,       // it may not run where it was any more
+  placed,  // it was woken, and placed there
+  mask,  // it may not run where it was any more
   real_time,  // the real-time class's own balance
-  pushed,     // it had to go, and that core was emptier
-  pulled,     // that core was idle and asked for it
-  offered,    // that core was idle, and this one came to have somebody to spare
+  pushed,  // it had to go, and that core was emptier
+  pulled,  // that core was idle and asked for it
+  offered,  // that core was idle, and this one came to have somebody to spare
+};
+
+using MigrationSlot = PolicySlot<MigrationPolicy, MigrationDescriptor>;
+
+// Asks a policy for the Migrator: PolicySlots.
+class MigrationAsker {
+ public:
+  virtual bool ask(const MigrationSlot& slot, const PushRequest& request, CoreId& answer) = 0;
+  virtual bool ask(const MigrationSlot& slot, const PullRequest& request, PullAnswer& answer) = 0;
+  virtual bool ask(const MigrationSlot& slot, const LeaveRequest& request, Instant& answer) = 0;
+
+ protected:
+  ~MigrationAsker() = default;
 };
 
 class Migrator {
  public:
-  static constexpr u32 max_policies = 32;
-  // A policy that wants to be asked again later, is, but not at once: an idle core must not be kept from sleeping.
-  static constexpr Duration shortest_pause = microseconds(10);
+  using Policies = PolicySlots<MigrationSlot, MigrationAsker>;
+  // A policy that wants to be asked again later, is, but not at once: no core must be kept from sleeping, or from its threads.
+  static constexpr Duration shortest_pause = microseconds(50);
+  // A moment later than this is none that a policy means.
+  static constexpr Duration longest_wait = seconds(3600);
+  // So many threads may a core send to others that had as many or more, which helps no thread, before its policy lets one stay.
+  // When that happens to every second slice, of 4 ms each, it is half a second.
+  static constexpr u32 most_needless = 64;
 
   // What a core did; written by that core.
   struct alignas(cache_line) Counts {
-    Atomic<u64> pushed{0};   // threads that it sent away at the end of their slices
-    Atomic<u64> asked{0};    // requests that it made when idle
-    Atomic<u64> given{0};    // requests of others that it met
+    Atomic<u64> pushed{0};  // threads that it sent away at the end of their slices
+    Atomic<u64> asked{0};  // requests that it made when idle
+    Atomic<u64> given{0};  // requests of others that it met
     Atomic<u64> refused{0};  // requests of others that it could not meet
     Atomic<u64> offered{0};  // threads that it gave without being asked
+    Atomic<u32> needless{0};  // threads that it pushed to cores that had as many, since one stayed
   };
 
-  constexpr explicit Migrator(u64 (*random)(), std::span<const CoreStatistics> cores) : random_{random}, cores_{cores} {}
+  constexpr explicit Migrator(u64 (*random)(), std::span<const CoreStatistics> cores)
+      : cores_{cores}, policies_{SafeMigration::descriptor, safe_policy_, cores, random} {}
 
-  // Boot context. Makes the policy in `storage` (size bytes as the descriptor says, alignment 64, kept for ever).
-  // False: more than max_policies.
-  bool add(const MigrationDescriptor& descriptor, void* storage);
-  // Any core, one at a time. False: the policy has not been added.
-  bool use(const MigrationDescriptor& descriptor, const TunableValues& values);
-  [[nodiscard]] const MigrationDescriptor& current() const { return *current_.load(Order::acquire)->descriptor; }
-  [[nodiscard]] const TunableValues& current_values() const { return current_.load(Order::acquire)->values; }
-  [[nodiscard]] bool ready() const { return current_.load(Order::acquire) != nullptr; }
-  [[nodiscard]] bool pushes() const { return current().pushes; }
-  [[nodiscard]] bool pulls() const { return current().pulls; }
+  [[nodiscard]] Policies& policies() { return policies_; }
+  [[nodiscard]] const Policies& policies() const { return policies_; }
+  [[nodiscard]] bool pushes() const { return policies_.in_force().descriptor->pushes; }
+  [[nodiscard]] bool pulls() const { return policies_.in_force().descriptor->pulls; }
 
   // ---- the policy's answers, checked -----------------------------------------------------------------------------
   // Where a preempted entity goes: a candidate, or no_core: it stays.
@@ -56,7 +72,7 @@ class Migrator {
   // Whom an idle core asks, and when: at once if `at` is not after request.now.
   [[nodiscard]] PullAnswer whom_to_ask(const PullRequest& request);
   // From when on a waiting entity may go to an idle core; never for those that no policy is asked about.
-  [[nodiscard]] Instant leaves_at(const LeaveRequest& request) const;
+  [[nodiscard]] Instant leaves_at(const LeaveRequest& request);
 
   // ---- who is hungry -----------------------------------------------------------------------------------------------
   // The calling core has nothing to run. Before it reads what others have.
@@ -83,26 +99,17 @@ class Migrator {
 
   [[nodiscard]] Counts& counts(CoreId core) { return counts_[core.value]; }
   [[nodiscard]] const Counts& counts(CoreId core) const { return counts_[core.value]; }
-  // Wrong answers since start.
-  [[nodiscard]] u64 violations() const { return violations_.load(Order::relaxed); }
 
  private:
-  struct Entry {
-    const MigrationDescriptor* descriptor = nullptr;
-    MigrationPolicy* policy = nullptr;
-    TunableValues values;  // any
-  };
-  [[nodiscard]] static bool is_usual(const SchedulingEntity& entity) { return entity.real_time == 0; }
+  // Whether a thread may go from `here` to `target`; false: this helps nobody, and has been so again and again.
+  [[nodiscard]] bool may_push(CoreId here, CoreId target);
 
-  u64 (*random_)();
+  SafeMigration safe_policy_;
   std::span<const CoreStatistics> cores_;
-  Entry entries_[max_policies];            // boot, then constant but for the values
-  u32 count_ = 0;                          // boot, then constant
-  Atomic<const Entry*> current_{nullptr};  // any
-  Atomic<u64> violations_{0};              // any
+  Policies policies_;
   alignas(cache_line) Atomic<u32> hungry_count_{0};  // of hungry_, or more for a moment
   AtomicCoreSet hungry_;  // any; a core adds itself, and whoever removes it gives it something
-  Counts counts_[max_cores];               // see there
+  Counts counts_[max_cores];  // see there
 };
 
 }  // namespace corral::sched

@@ -18,8 +18,10 @@ enum class Misdeed : u8 {
   hasty,           // a turn that ends before it begins
   starvation,      // somebody waited too long while others ran (engine/starvation.h)
   outside,         // a core that is not among the candidates
+  absurd_time,     // a moment that cannot be meant (Migrator::longest_wait)
+  to_and_fro,      // threads were sent on for nothing, again and again (Migrator::most_needless)
 };
-enum class PolicyCall : u8 { make, enqueue, dequeue, pick, charge, depart, review, last_waiting, select };
+enum class PolicyCall : u8 { make, enqueue, dequeue, pick, charge, depart, review, last_waiting, select, push, ask, leaves_at };
 
 [[nodiscard]] inline Misdeed misdeed_of(arch::CallFailure failure) {
   switch (failure) {
@@ -40,12 +42,14 @@ enum class PolicyCall : u8 { make, enqueue, dequeue, pick, charge, depart, revie
                                         "kept what was taken out",
                                         "gave a turn without time",
                                         "let somebody starve",
-                                        "answered a core that is no candidate"};
+                                        "answered a core that is no candidate",
+                                        "answered a time that cannot be meant",
+                                        "sent threads to and fro"};
   return texts[static_cast<u8>(misdeed)];
 }
 [[nodiscard]] constexpr std::string_view name_of(PolicyCall call) {
-  constexpr std::string_view names[] = {"make",   "enqueue", "dequeue",      "pick",  "charge",
-                                        "depart", "review",  "last_waiting", "select"};
+  constexpr std::string_view names[] = {"make",   "enqueue",      "dequeue", "pick", "charge", "depart",
+                                        "review", "last_waiting", "select",  "push", "ask",    "leaves_at"};
   return names[static_cast<u8>(call)];
 }
 

@@ -9,6 +9,13 @@ constinit const AlgorithmDescriptor SafeTimeline::descriptor{
 constinit const PlacementDescriptor SafePlacement::descriptor{
     {"safe", "the core with the fewest threads: the engine's own, after a policy has failed"}, sizeof(SafePlacement), nullptr};
 
+constinit const MigrationDescriptor SafeMigration::descriptor{
+    {"safe", "nobody moves: the engine's own, after a policy has failed"},
+    SafeMigration::pushes,
+    SafeMigration::pulls,
+    sizeof(SafeMigration),
+    nullptr};
+
 CoreId SafePlacement::select(const PlacementRequest& request, const SystemView& system) {
   CoreId best = request.candidates.contains(request.here) ? request.here : request.candidates.lowest();
   request.candidates.for_each([&](CoreId core) {

@@ -1,6 +1,7 @@
 // What the engine goes on with when a policy has failed: policies of its own that nobody can choose, as simple as can be.
 #pragma once
 
+#include "sched/migration_policy.h"
 #include "sched/placement_policy.h"
 #include "sched/scheduling_algorithm.h"
 
@@ -47,6 +48,12 @@ class SafePlacement final : public PlacementPolicy {
  public:
   static const PlacementDescriptor descriptor;
   CoreId select(const PlacementRequest& request, const SystemView& system) override;
+};
+
+// Nobody moves, for the machine.
+class SafeMigration final : public MigrationPolicy {
+ public:
+  static const MigrationDescriptor descriptor;
 };
 
 }  // namespace corral::sched

@@ -7,7 +7,7 @@
 // sources: kernel/sched/engine/manager_text.cpp kernel/sched/engine/manager_groups.cpp
 // sources: kernel/sched/engine/core_groups.cpp kernel/sched/engine/dynamic_ratio.cpp
 // sources: kernel/sched/groups/*.cpp
-// sources: kernel/sched/engine/recorded_timeline.cpp kernel/sched/engine/placement_recorder.cpp
+// sources: kernel/sched/engine/recorded_timeline.cpp kernel/sched/engine/decision_recorder.cpp
 // sources: kernel/trace/trace.cpp kernel/sched/engine/fallbacks.cpp
 // sources: kernel/sched/algorithms/*.cpp kernel/sched/placement/*.cpp
 #include <gtest/gtest.h>

@@ -53,7 +53,7 @@ class OwnedPlacer {
   explicit OwnedPlacer(std::string_view text) : placer_{std::make_unique<Placer>(next_random)} {
     for (const PlacementDescriptor* descriptor : placements()) {
       storage_.push_back(::operator new(descriptor->size, std::align_val_t{64}));
-      if (!placer_->add(*descriptor, storage_.back())) std::abort();
+      if (!placer_->policies().add(*descriptor, storage_.back())) std::abort();
     }
     use(text);
   }
@@ -61,7 +61,7 @@ class OwnedPlacer {
     Refusal why;
     TunableValues values;
     const PlacementDescriptor* descriptor = choose_placement(text, milliseconds(4), values, why);
-    if (descriptor == nullptr || !placer_->use(*descriptor, values)) std::abort();
+    if (descriptor == nullptr || !placer_->policies().use(*descriptor, values)) std::abort();
   }
   OwnedPlacer(const OwnedPlacer&) = delete;
   OwnedPlacer& operator=(const OwnedPlacer&) = delete;
@@ -170,7 +170,7 @@ class Machine {
   const CoreStatistics& statistics(u32 core) { return placer_->statistics(CoreId{core}); }
   Placer& placer() { return *placer_; }
   [[nodiscard]] u64 violations() {
-    u64 sum = placer_->violations();
+    u64 sum = placer_->policies().violations();
     for (auto& core : cores_) sum += core->queue.violations().total();
     return sum;
   }

@@ -22,12 +22,12 @@ class OwnedMigrator {
   explicit OwnedMigrator(std::string_view text) {
     for (const MigrationDescriptor* descriptor : migrations()) {
       storage_.push_back(::operator new(descriptor->size, std::align_val_t{64}));
-      if (!migrator_->add(*descriptor, storage_.back())) std::abort();
+      if (!migrator_->policies().add(*descriptor, storage_.back())) std::abort();
     }
     Refusal why;
     TunableValues values;
     const MigrationDescriptor* descriptor = choose_migration(text, milliseconds(4), values, why);
-    if (descriptor == nullptr || !migrator_->use(*descriptor, values)) std::abort();
+    if (descriptor == nullptr || !migrator_->policies().use(*descriptor, values)) std::abort();
   }
   OwnedMigrator(const OwnedMigrator&) = delete;
   OwnedMigrator& operator=(const OwnedMigrator&) = delete;
@@ -51,7 +51,7 @@ class OwnedMigrator {
     candidates.remove(CoreId{here});
     return migrator_->whom_to_ask({candidates, CoreId{here}, now, last_asked});
   }
-  Instant leaves_at(u32 spare) { return migrator_->leaves_at({entity, CoreId{0}, spare, now}); }
+  Instant leaves_at(u32 spare) { return migrator_->leaves_at({entity, CoreSet::of(CoreId{1}), CoreId{0}, spare, now}); }
 
   SchedulingEntity entity;
 
@@ -134,43 +134,168 @@ TEST(Pull, WhoIsHotOrNeededStays) {
   EXPECT_EQ(pull.leaves_at(2), never) << "who has a reservation stays";
 }
 
-// Answers what the test says.
+// Answers what the test says, or does not come back.
 struct Wrong final : MigrationPolicy {
-  static inline CoreId answer = CoreId{0};
+  static inline CoreId core{0};
   static inline Instant at{};
-  CoreId push(const PushRequest&, const SystemView&) override { return answer; }
-  PullAnswer ask(const PullRequest&, const SystemView&) override { return {answer, at}; }
-  Instant leaves_at(const LeaveRequest&, const SystemView&) override { return Instant{}; }
+  static inline arch::CallFailure failure{};
+  static void fail() {
+    if (failure != arch::CallFailure::none) throw failure;
+  }
+  CoreId push(const PushRequest&, const SystemView&) override {
+    fail();
+    return core;
+  }
+  PullAnswer ask(const PullRequest&, const SystemView&) override {
+    fail();
+    return {core, at};
+  }
+  Instant leaves_at(const LeaveRequest&, const SystemView&) override {
+    fail();
+    return at;
+  }
 };
+const MigrationDescriptor wrong{
+    {"wrong", ""}, true, true, sizeof(Wrong), [](void* storage) -> MigrationPolicy* { return ::new (storage) Wrong; }};
 
-// Whatever a policy answers.
-TEST(Migrator, ChecksTheAnswers) {
-  static const MigrationDescriptor descriptor{
-      {"wrong", ""}, true, true, sizeof(Wrong), [](void* storage) -> MigrationPolicy* { return ::new (storage) Wrong; }};
+// A migrator with that policy, which is in force again whenever the test asks for that.
+struct WrongMigration : testing::Test {
+  WrongMigration() {
+    Wrong::core = CoreId{2};
+    Wrong::at = now;
+    Wrong::failure = arch::CallFailure::none;
+    EXPECT_FALSE(migrator->policies().use(wrong, {}));
+    EXPECT_TRUE(migrator->policies().add(wrong, storage));
+    migrator->policies().set_listener([](const MigrationDescriptor& failed, const TunableValues&, const PolicyFailure& what) {
+      EXPECT_EQ(&failed, &wrong);
+      told.push_back(what);
+    });
+    told.clear();
+    begin();
+  }
+  void begin() { ASSERT_TRUE(migrator->policies().use(wrong, {})); }
+  // The last call was answered as if nobody were to move, and its policy was replaced for `why`.
+  void expect_replaced(PolicyCall call, Misdeed why) {
+    ASSERT_EQ(told.size(), ++failures);
+    EXPECT_EQ(told.back().call, call);
+    EXPECT_EQ(told.back().misdeed, why);
+    EXPECT_EQ(told.back().here, CoreId{0});
+    EXPECT_EQ(migrator->policies().violations(), failures);
+    EXPECT_STREQ(migrator->policies().in_force().descriptor->name, "safe");
+    EXPECT_EQ(migrator.push(0), no_core.value);
+    EXPECT_EQ(migrator.ask(0).from, no_core);
+    EXPECT_EQ(migrator.leaves_at(9), never);
+    EXPECT_EQ(told.size(), failures) << "the safe one moves nobody, and is never wrong";
+    begin();
+  }
+  void expect_every_call_replaced(Misdeed why) {
+    EXPECT_EQ(migrator.push(0), no_core.value);
+    expect_replaced(PolicyCall::push, why);
+    EXPECT_EQ(migrator.ask(0).from, no_core);
+    expect_replaced(PolicyCall::ask, why);
+  }
+
   OwnedMigrator migrator{"none"};
   alignas(64) u8 storage[sizeof(Wrong)];
-  ASSERT_FALSE(migrator->use(descriptor, {}));
-  ASSERT_TRUE(migrator->add(descriptor, storage));
-  ASSERT_TRUE(migrator->use(descriptor, {}));
-  u64 wrong = 0;
+  size_t failures = 0;
+  static inline std::vector<PolicyFailure> told;
+};
+
+TEST_F(WrongMigration, ACoreThatIsNoCandidate) {
   for (const u32 core : {0u, 4u, 77u, 255u, 257u, ~0u}) {  // itself, offline ones, and no cores at all
-    Wrong::answer = CoreId{core};
-    EXPECT_EQ(migrator.push(0), no_core.value) << core;
-    EXPECT_EQ(migrator->violations(), ++wrong);
-    EXPECT_EQ(migrator.ask(0).from, no_core) << core;
-    EXPECT_EQ(migrator->violations(), ++wrong);
+    Wrong::core = CoreId{core};
+    expect_every_call_replaced(Misdeed::outside);
   }
-  Wrong::answer = CoreId{2};
+}
+
+TEST_F(WrongMigration, ACallThatDoesNotComeBack) {
+  for (const auto [failure, why] : {std::pair{arch::CallFailure::fault, Misdeed::fault},
+                                    std::pair{arch::CallFailure::stack_overflow, Misdeed::stack_overflow},
+                                    std::pair{arch::CallFailure::endless, Misdeed::endless}}) {
+    Wrong::failure = failure;
+    expect_every_call_replaced(why);
+    EXPECT_EQ(migrator.leaves_at(1), never);
+    expect_replaced(PolicyCall::leaves_at, why);
+  }
+}
+
+TEST_F(WrongMigration, ATimeThatCannotBeMeant) {
+  Wrong::at = now + Migrator::longest_wait;
+  EXPECT_EQ(migrator.ask(0).at, Wrong::at);
+  EXPECT_EQ(migrator.leaves_at(1), Wrong::at);
+  Wrong::at = Wrong::at + nanoseconds(1);
+  EXPECT_EQ(migrator.ask(0).from, no_core);
+  expect_replaced(PolicyCall::ask, Misdeed::absurd_time);
+  EXPECT_EQ(migrator.leaves_at(1), never);
+  expect_replaced(PolicyCall::leaves_at, Misdeed::absurd_time);
+  Wrong::at = never;
+  EXPECT_EQ(migrator.leaves_at(1), never) << "as things are, it may not go";
+  EXPECT_EQ(migrator.ask(0).from, no_core) << "whom to ask, but never: that cannot be";
+  expect_replaced(PolicyCall::ask, Misdeed::absurd_time);
+}
+
+TEST_F(WrongMigration, AlwaysAMomentLaterIsAPause) {
   Wrong::at = now + nanoseconds(1);
   EXPECT_EQ(migrator.ask(0).at, now + Migrator::shortest_pause) << "an idle core sleeps";
-  Wrong::at = never;
-  EXPECT_EQ(migrator.ask(0).at, never);
+  EXPECT_EQ(migrator.leaves_at(1), now + Migrator::shortest_pause) << "a core that is looked at gets on";
+  Wrong::at = Instant{-5};
+  EXPECT_EQ(migrator.ask(0).at, Wrong::at);
+  EXPECT_TRUE(told.empty());
+}
+
+TEST_F(WrongMigration, ToAndFroIsNoticedUnlessSomebodyStays) {
+  const auto push_needlessly = [&](u32 times) {
+    for (u32 i = 0; i < times; ++i) ASSERT_EQ(migrator.push(0), 2u);
+  };
+  migrator.load({3, 1, 3, 1});
+  push_needlessly(Migrator::most_needless - 1);
+  Wrong::core = no_core;
+  EXPECT_EQ(migrator.push(0), no_core.value);
+  Wrong::core = CoreId{2};
+  push_needlessly(Migrator::most_needless - 1);
+  migrator.load({3, 1, 2, 1});
+  push_needlessly(2 * Migrator::most_needless);  // it has fewer: they take turns
+  migrator.load({3, 1, 3, 1});
+  EXPECT_EQ(migrator.push(0), no_core.value);
+  expect_replaced(PolicyCall::push, Misdeed::to_and_fro);
+  EXPECT_EQ(migrator.push(0), 2u) << "whoever chooses it again begins anew";
+}
+
+TEST_F(WrongMigration, WhoIsNotAskedAboutStays) {
   EXPECT_EQ(migrator.leaves_at(0), never) << "the last one is never given away";
-  EXPECT_EQ(migrator.leaves_at(1), Instant{});
+  EXPECT_EQ(migrator.leaves_at(1), now);
   migrator.entity.real_time = 1;
   EXPECT_EQ(migrator.leaves_at(1), never);
   EXPECT_EQ(migrator.push(0), no_core.value);
-  EXPECT_EQ(migrator->violations(), wrong);
+  EXPECT_TRUE(told.empty());
+}
+
+// The request is in the policy's hands, but not what its answer is compared with.
+TEST(Migrator, AQuestionThatIsWrittenOverChangesNothing) {
+  struct Forger final : MigrationPolicy {
+    CoreId push(const PushRequest& request, const SystemView&) override {
+      const_cast<CoreSet&>(request.candidates).add(CoreId{77});
+      return CoreId{77};
+    }
+  };
+  static const MigrationDescriptor forger{
+      {"forger", ""}, true, false, sizeof(Forger), [](void* to) -> MigrationPolicy* { return ::new (to) Forger; }};
+  OwnedMigrator migrator{"none"};
+  alignas(64) u8 storage[sizeof(Forger)];
+  ASSERT_TRUE(migrator->policies().add(forger, storage));
+  ASSERT_TRUE(migrator->policies().use(forger, {}));
+  EXPECT_EQ(migrator.push(0), no_core.value);
+  EXPECT_EQ(migrator->policies().violations(), 1u);
+}
+
+TEST(PolicySlots, WhoCannotBeMadeIsLeftOut) {
+  static const MigrationDescriptor unborn{
+      {"unborn", ""}, true, true, 64, [](void*) -> MigrationPolicy* { throw arch::CallFailure::fault; }};
+  OwnedMigrator migrator{"none"};
+  EXPECT_FALSE(migrator->policies().add(unborn, nullptr));
+  EXPECT_FALSE(migrator->policies().use(unborn, {}));
+  EXPECT_STREQ(migrator->policies().in_force().descriptor->name, "none");
+  EXPECT_EQ(migrator->policies().violations(), 0u);
 }
 
 TEST(Migrator, OneCoreTakesARequestUp) {
@@ -200,7 +325,7 @@ TEST(AllMigrations, NeverLeaveTheCandidates) {
       const u32 asked = migrator.ask(here, {}, cores).from.value;
       EXPECT_TRUE(asked == no_core.value || (asked < cores && asked != here && descriptor->pulls));
     }
-    EXPECT_EQ(migrator->violations(), 0u) << descriptor->name;
+    EXPECT_EQ(migrator->policies().violations(), 0u) << descriptor->name;
   }
 }
 

@@ -33,7 +33,7 @@ TEST(AllPlacements, NeverLeaveTheCandidates) {
       const CoreId here{static_cast<u32>(random.below(max_cores))};
       ASSERT_TRUE(candidates.contains(placer->choose(entity, reason, candidates, here, Instant{i}))) << descriptor->name;
     }
-    EXPECT_EQ(placer->violations(), 0u) << descriptor->name << ": the policy itself must be right, not the check";
+    EXPECT_EQ(placer->policies().violations(), 0u) << descriptor->name << ": the policy itself must be right, not the check";
   }
 }
 
@@ -142,15 +142,15 @@ TEST(Placer, ChecksTheAnswer) {
       {"wrong", ""}, sizeof(Wrong), [](void* storage) -> PlacementPolicy* { return ::new (storage) Wrong; }};
   auto placer = std::make_unique<Placer>(next_random);
   alignas(64) u8 storage[sizeof(Wrong)];
-  ASSERT_FALSE(placer->ready());
-  ASSERT_TRUE(placer->add(descriptor, storage));
-  ASSERT_FALSE(placer->use(*find_placement("random"), {}));
-  ASSERT_TRUE(placer->use(descriptor, {}));
+  ASSERT_TRUE(placer->policies().empty());
+  ASSERT_TRUE(placer->policies().add(descriptor, storage));
+  ASSERT_FALSE(placer->policies().use(*find_placement("random"), {}));
+  ASSERT_TRUE(placer->policies().use(descriptor, {}));
   SchedulingEntity entity;
   CoreSet candidates = CoreSet::of(CoreId{9});
   candidates.add(CoreId{5});
   EXPECT_EQ(placer->choose(entity, PlacementReason::created, candidates, CoreId{0}, Instant{}).value, 5u);
-  EXPECT_EQ(placer->violations(), 1u);
+  EXPECT_EQ(placer->policies().violations(), 1u);
 }
 
 TEST(Placer, ForgottenAndRepeatedAssignmentsLeaveNoTrace) {
@@ -174,28 +174,27 @@ TEST(Placer, ForgottenAndRepeatedAssignmentsLeaveNoTrace) {
 
 TEST(Placer, AsksByAnotherWhenItIsToldTo) {
   struct Asker final : PlacementAsker {
-    CoreId ask(const PlacementDescriptor& descriptor, const TunableValues&, const PlacementRequest& request,
-               std::span<const CoreStatistics> cores) override {
-      EXPECT_STREQ(descriptor.name, "least-loaded");
-      EXPECT_EQ(cores.size(), size_t{max_cores});
+    bool ask(const PlacementSlot& slot, const PlacementRequest& request, CoreId& answer) override {
+      EXPECT_STREQ(slot.descriptor->name, "least-loaded");
+      EXPECT_EQ(slot.view.cores.size(), size_t{max_cores});
       EXPECT_TRUE(request.candidates.contains(CoreId{3}));
-      return answer;
+      if (came_back) answer = CoreId{3};
+      return came_back;
     }
-    CoreId answer{3};
+    bool came_back = true;
   };
   OwnedPlacer placer{"least-loaded"};
   SchedulingEntity entity;
   const auto place = [&] { return placer->choose(entity, PlacementReason::created, CoreSet::first(4), CoreId{0}, Instant{}); };
   Asker asker;
-  placer->ask_by(&asker);
+  placer->policies().ask_by(&asker);
   EXPECT_EQ(place(), CoreId{3});
-  EXPECT_EQ(placer->violations(), 0u);
-  asker.answer = no_core;
+  EXPECT_EQ(placer->policies().violations(), 0u);
+  asker.came_back = false;
   EXPECT_TRUE(CoreSet::first(4).contains(place())) << "the engine's own policy goes on";
-  EXPECT_EQ(placer->violations(), 1u);
-  asker.answer = CoreId{3};
-  placer->ask_by(nullptr);
-  EXPECT_EQ(placer->violations(), 1u);
+  EXPECT_EQ(placer->policies().violations(), 1u);
+  placer->policies().ask_by(nullptr);
+  EXPECT_EQ(placer->policies().violations(), 1u);
 }
 
 TEST(CoreStatistics, ACopyShowsTheSame) {

@@ -187,7 +187,7 @@ TEST_F(BlendOf, AChangeOfWeightsIsFeltAtOnce) {
   EXPECT_EQ(woken("blend:threads=0,use=0,cold=0,away=0,weight=100"), 0u);
   say(0, 0, 99);
   EXPECT_EQ(woken("blend:threads=0,use=0,cold=0,away=0,weight=100"), 2u);
-  EXPECT_EQ(placer->current_values().number(1), 100);
+  EXPECT_EQ(placer->policies().in_force().values.number(1), 100);
 }
 
 }  // namespace

@@ -360,6 +360,9 @@ TEST(Starvation, WhoIsPassedOverForTooLongGetsOn) {
   EXPECT_EQ(queue.violations().misbehaved.load(Order::relaxed), 1u);
   queue.leave(a, LeaveReason::preempted, now);
   EXPECT_EQ(queue.pick(now).entity, &b);
+  queue.charge(now = now + seconds(1000));  // the host had stopped the core
+  queue.look_for_starving(now);
+  EXPECT_EQ(queue.violations().total(), 1u) << "the engine's own is not suspected";
   queue.leave(b, LeaveReason::ended, now);
 }
 
@@ -389,22 +392,22 @@ TEST(Placer, AWrongPlacementIsReplacedOnce) {
   told = 0;
   const auto placer = std::make_unique<Placer>(next_random);
   alignas(64) u8 storage[64];
-  ASSERT_TRUE(placer->add(nowhere, storage));
-  ASSERT_TRUE(placer->use(nowhere, {nowhere, tick}));
-  placer->set_listener(
-      [](const PlacementDescriptor& failed, const TunableValues&, Misdeed misdeed, const SchedulingEntity&, CoreId, Instant) {
-        ++told;
-        EXPECT_EQ(&failed, &nowhere);
-        EXPECT_EQ(misdeed, Misdeed::outside);
-      });
+  ASSERT_TRUE(placer->policies().add(nowhere, storage));
+  ASSERT_TRUE(placer->policies().use(nowhere, {nowhere, tick}));
+  placer->policies().set_listener([](const PlacementDescriptor& failed, const TunableValues&, const PolicyFailure& failure) {
+    ++told;
+    EXPECT_EQ(&failed, &nowhere);
+    EXPECT_EQ(failure.misdeed, Misdeed::outside);
+    EXPECT_EQ(failure.call, PolicyCall::select);
+  });
   placer->statistics(CoreId{0}).publish(2, 0, 0);
   const SchedulingEntity entity;
   for (u32 i = 0; i < 3; ++i) {
     EXPECT_EQ(placer->choose(entity, PlacementReason::created, CoreSet::first(2), CoreId{0}, Instant{1}), CoreId{1});
   }
   EXPECT_EQ(told, 1u) << "the safe one, in use from then on, answers well";
-  EXPECT_EQ(placer->violations(), 1u);
-  EXPECT_STREQ(placer->current().name, "safe");
+  EXPECT_EQ(placer->policies().violations(), 1u);
+  EXPECT_STREQ(placer->policies().in_force().descriptor->name, "safe");
 }
 
 TEST(RunQueue, TravellersAreCountedOutOfTheWay) {

@@ -1,5 +1,5 @@
 // Who is hungry, while cores become so and others take their requests up.
-// sources: kernel/sched/engine/migrator.cpp
+// sources: kernel/sched/engine/migrator.cpp kernel/sched/engine/safe_policies.cpp
 #include <gtest/gtest.h>
 
 #include <atomic>

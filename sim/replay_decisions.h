@@ -1,4 +1,5 @@
-// The placements' part of a replay (replay.h): one object of the recorded policy, asked again in the recorded order.
+// The part of a replay (replay.h) for policies of the whole machine, placements or migrations: one object of the recorded policy,
+// asked again in the recorded order.
 #pragma once
 
 #include <map>
@@ -6,17 +7,20 @@
 
 #include "policies.h"
 #include "replay.h"
+#include "replayed_policy.h"
 #include "sched/recorded_calls.h"
 
 namespace corral::sim {
 
-class ReplayedPlacements {
+class ReplayedDecisions {
  public:
+  explicit ReplayedDecisions(sched::PolicyKind kind) : kind_{kind} {}
   // The next record of a core; the records of one decision follow each other on a core.
   void made(const trace::Record& record);
   void value(const trace::Record& record);
   void seen(const trace::Record& record);
   void asked(const trace::Record& record);
+  void about(const trace::Record& record);
   void answered(const trace::Record& record);
   // When all records have been given: decides. std::invalid_argument: some are missing.
   [[nodiscard]] std::vector<Compared> results();
@@ -24,16 +28,18 @@ class ReplayedPlacements {
  private:
   struct Question {
     std::map<u32, sched::CoreStatistics::Words> cores;
-    sched::PlacementAsked asked{};
-    sched::PlacementAnswered answered{};
-    sched::PlacementReason reason{};
+    RecordedQuestion asked;
+    sched::DecisionAnswered answered{};
+    bool is_asked = false, is_about = false;
   };
   struct Session {
-    const sched::PlacementDescriptor* descriptor = nullptr;
+    std::string name;
     sched::TunableValues values;
   };
-  CoreId decide(sched::PlacementPolicy& policy, const Session& session, const Question& question);
+  sched::DecisionAnswered decide(ReplayedPolicy& policy, const Session& session, const Question& question);
+  void compare(Compared& compared, u64 number, const Question& question, const sched::DecisionAnswered& here) const;
 
+  const sched::PolicyKind kind_;
   std::map<u16, Question> open_;  // of each core
   std::map<u16, Session*> last_made_;
   std::map<u64, Session> sessions_;  // by the number of their first decision
