@@ -20,6 +20,9 @@ struct Hardware {
   Duration refill = nanoseconds(0);          // compute to fill a cache that knows nothing of the thread
   Duration refill_in_cluster = nanoseconds(0);  // the same where only the core's own cache is cold
   Duration warm = milliseconds(2);           // a cache has forgotten a thread that has not run for so long
+  // For threads that say how much memory they use, instead of the three above (sim/cache.h).
+  u64 cache_pages = 0;                       // of each core's own cache; 0: there is none
+  Duration refill_page = nanoseconds(0);     // compute to fetch one page into it
 
   [[nodiscard]] u32 capacity_of(CoreId core) const {
     return core.value < capacity.size() ? capacity[core.value] : full_capacity;

@@ -229,8 +229,9 @@ void Machine::begin_to_run(CoreState& core, Thread& thread) {
       refill = away >= hardware_.warm ? hardware_.refill_in_cluster
                                       : Duration{hardware_.refill_in_cluster.ns * away.ns / hardware_.warm.ns};
     }
-    thread.overhead = thread.overhead + refill;
+    if (!has_memory(thread)) thread.overhead = thread.overhead + refill;
   }
+  if (has_memory(thread)) fetch(core, thread);
   thread.has_place = true;
   thread.place_before = here;
   thread.progress_until = now_;
@@ -276,6 +277,7 @@ void Machine::leave(CoreState& core, Thread& thread, sched::LeaveReason reason, 
   thread.state = state;
   thread.left = now_;
   if (state == State::ready) thread.ready_since = now_;
+  if (has_memory(thread)) count(core, thread);
   core.queue.leave(thread.entity, reason, now_);
 }
 

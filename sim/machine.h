@@ -7,9 +7,11 @@
 #include <deque>
 #include <memory>
 
+#include "cache.h"
 #include "event_queue.h"
 #include "lib/random.h"
 #include "policies.h"
+#include "sched/cache_users.h"
 #include "thread.h"
 #include "workload_file.h"
 
@@ -24,6 +26,8 @@ class Machine {
     u32 generation = 0;  // of its event
     Duration busy{};  // with threads, and what it costs to change between them
     const Thread* last = nullptr;  // who ran last; only compared
+    CoreCache cache;
+    sched::CacheUsers cache_users;
 
     // ---- while it has nothing to run (machine_migration.cpp) ----
     bool hungry = false;  // it said so
@@ -88,6 +92,13 @@ class Machine {
   void offer_spare(CoreState& core);
   bool give(CoreState& core, CoreSet targets, bool pulled);
   static void note_arrival(CoreState& core, Thread& thread);
+
+  // Caches (machine_cache.cpp), for threads that say how much memory they use.
+  [[nodiscard]] bool has_memory(const Thread& thread) const {
+    return hardware_.cache_pages != 0 && thread.task->memory_pages != 0;
+  }
+  void fetch(CoreState& core, Thread& thread);  // it begins to run
+  void count(CoreState& core, Thread& thread);  // it stops
 
   // Program (machine_program.cpp). What the thread does next, up to something that takes time.
   enum class Next : u8 { computes, sleeps, waits, yields, ends };  // waits: its state says for what

@@ -42,6 +42,7 @@ struct Task {
   sched::SchedulingPolicy policy = sched::SchedulingPolicy::other;
   u32 priority = 0;  // of the real-time class
   CoreSet allowed = CoreSet::all();
+  u64 memory_pages = 0;  // of each thread, all of them used whenever it runs; 0: not said
   std::vector<Phase> phases{};
 };
 

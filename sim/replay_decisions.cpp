@@ -61,6 +61,7 @@ void ReplayedDecisions::about(const trace::Record& record) {
   question.is_about = true;
   question.asked.last_asked = Instant{about.last_asked_ns};
   question.asked.entity = about.entity;
+  question.asked.resources = sched::ResourceUse::from_word(about.resources);
 }
 
 void ReplayedDecisions::answered(const trace::Record& record) {

@@ -44,6 +44,7 @@ class Replayed final : public ReplayedPolicy {
   DecisionAnswered ask(const RecordedQuestion& question, const sched::SystemView& view) override {
     sched::SchedulingEntity entity;
     question.entity.show(entity);
+    entity.resources.store(question.resources, Order::relaxed);
     return answer_of(*policy_, question, entity, view);
   }
 

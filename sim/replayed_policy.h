@@ -12,6 +12,7 @@ namespace corral::sim {
 struct RecordedQuestion {
   sched::DecisionKind kind{};
   sched::EntitySeen entity{};
+  sched::ResourceUse resources{};
   CoreSet candidates;
   CoreId here{};
   Instant now{}, last_asked{};

@@ -22,7 +22,7 @@ std::string text_of(const CoreSet& cores) {
 }
 
 Json of_task(const Machine& machine, const Task& task, size_t number) {
-  u64 ended = 0, wakes = 0, moves = 0, threads = 0;
+  u64 ended = 0, wakes = 0, moves = 0, threads = 0, fetched = 0;
   Duration ran{}, waited{}, slowest{}, sum{};
   Instant last{};
   for (const Thread& thread : machine.threads()) {
@@ -36,6 +36,7 @@ Json of_task(const Machine& machine, const Task& task, size_t number) {
     sum = sum + thread.wake_sum;
     slowest = std::max(slowest, thread.slowest_wake);
     moves += thread.moves;
+    fetched += thread.fetched_in_all;
   }
   return {{"task", task.name},
           {"threads", threads},
@@ -47,6 +48,7 @@ Json of_task(const Machine& machine, const Task& task, size_t number) {
           {"wake_mean_ns", wakes == 0 ? 0 : sum.ns / static_cast<i64>(wakes)},
           {"wake_worst_ns", slowest.ns},
           {"moves", moves},
+          {"fetched_pages", fetched},
           {"cores", text_of(machine.cores_of(number))}};
 }
 

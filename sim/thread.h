@@ -36,6 +36,11 @@ struct Thread : EntityHolder {
   CoreId place_before{};     // where
   Instant left{};            // when it left that core
 
+  // ---- what it fetched into caches (machine_cache.cpp) ----
+  u64 fetched = 0;           // pages, when it began to run
+  u64 fetched_in_all = 0;
+  Instant counted_from{};
+
   // ---- how it fared ----
   Instant ready_since{};
   bool pulled = false;       // on the way to a core that asked for it

@@ -34,6 +34,11 @@ Duration time_in_ns(const Json& value, const std::string& where) {
   return nanoseconds(whole_number(value, where, 0, i64{1'000'000'000} * 3600));
 }
 
+u64 pages_in_kib(const Json& value, const std::string& where) {
+  constexpr i64 kib_of_a_page = page_size / 1024;
+  return static_cast<u64>((whole_number(value, where, 0, i64{1} << 40) + kib_of_a_page - 1) / kib_of_a_page);
+}
+
 std::string name_in(const Json& value, const std::string& where) {
   if (!value.is_string()) refuse(where, "a name is wanted");
   return value.get<std::string>();
@@ -128,7 +133,7 @@ bool Reader::read_action(const std::string& key, const Json& value, const std::s
 }
 
 void Reader::read_actions(const Json& object, const std::string& where, Phase& phase, bool is_task) {
-  static constexpr const char* of_tasks[] = {"instance", "loop", "delay", "phases", "policy", "priority", "cpus"};
+  static constexpr const char* of_tasks[] = {"instance", "loop", "delay", "phases", "policy", "priority", "cpus", "memory_kib"};
   for (const auto& [key, value] : object.items()) {
     if (read_action(key, value, where + "." + key, phase)) continue;
     const bool known = key == "loop" || (is_task && std::ranges::find(of_tasks, key) != std::end(of_tasks));
@@ -181,6 +186,7 @@ void Reader::read_task(const std::string& name, const Json& object, u32 instance
   Task task{.name = name, .instances = instances};
   read_class(object, where, task);
   if (object.contains("delay")) task.delay = time_in_us(object["delay"], where + ".delay");
+  if (object.contains("memory_kib")) task.memory_pages = pages_in_kib(object["memory_kib"], where + ".memory_kib");
   const i64 loops = object.contains("loop") ? whole_number(object["loop"], where + ".loop", -1, INT64_MAX) : -1;
   if (!object.contains("phases")) {
     Phase phase{.loops = 1};
@@ -239,10 +245,14 @@ void Reader::read_hardware(const Json& object) {
       hardware.refill_in_cluster = time_in_ns(value, place);
     } else if (key == "warm_ns") {
       hardware.warm = nanoseconds(whole_number(value, place, 1, 1'000'000'000'000));
+    } else if (key == "cache_kib") {
+      hardware.cache_pages = pages_in_kib(value, place);
+    } else if (key == "refill_page_ns") {
+      hardware.refill_page = time_in_ns(value, place);
     } else {
       refuse(place,
              "the machine has cores, cluster, capacity, tick_ns, switch_ns, message_ns, idle_exit_ns, refill_ns, "
-             "refill_in_cluster_ns, warm_ns");
+             "refill_in_cluster_ns, warm_ns, cache_kib, refill_page_ns");
     }
   }
 }

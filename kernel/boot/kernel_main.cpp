@@ -24,6 +24,7 @@
 #include "sched/engine/random_source.h"
 #include "sync/interleave.h"
 #include "task/executive.h"
+#include "task/thread_counters.h"
 #include "task/vdso.h"
 #include "trace/log.h"
 #include "trace/panic.h"
@@ -171,6 +172,7 @@ void kernel_main(BootInfo& info) {
   }
   log::notice("{} of {} cores online, {} scheduling, {} placement, {} migration", cores::online_count(), cores::count(),
               scheduling().algorithm_name(), scheduling().placement_name(), scheduling().migration_name());
+  ThreadCounters::start(options.counters);
   abi::initialise_system_calls();
   ipc::semaphores::initialise();
   must(vdso::initialise(), "no memory for the pages that programs read the clock from");

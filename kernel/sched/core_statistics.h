@@ -48,6 +48,14 @@ class alignas(cache_line) CoreStatistics {
   // 0: none of the real-time class.
   [[nodiscard]] u64 urgency() const { return urgency_.load(Order::relaxed); }
 
+  // What those who ran here lately use: the pages of all of them (sched/cache_users.h), and how far they are memory-bound, an
+  // average over the core's time. Unknown while nobody counts (sched/counters.h).
+  [[nodiscard]] ResourceUse resources() const { return resources_.load(Order::relaxed); }
+  // The same, ready to calculate with; while unknown it computes, and uses none.
+  [[nodiscard]] u64 used_pages() const { return used_pages_.load(Order::relaxed); }
+  [[nodiscard]] u64 memory_bound() const { return memory_bound_.load(Order::relaxed); }
+  [[nodiscard]] u64 computing() const { return computing_.load(Order::relaxed); }  // ResourceUse::whole - memory_bound()
+
   Atomic<u64> switches{0};  // another entity than the last one was taken
   Atomic<u64> preemptions{0};  // the running entity had to go though it wanted to go on
   Atomic<u64> migrations_in{0};  // entities that ran elsewhere last and were enqueued here
@@ -66,6 +74,10 @@ class alignas(cache_line) CoreStatistics {
     weight_.store(weight - arrived * weight_of_nice_0, Order::release);
   }
   void publish_urgency(u64 urgency) { urgency_.store(urgency, Order::relaxed); }
+  // Somebody who uses so much, which is known, has run here for `time`; `pages_of_all`: with those who did before.
+  void add_resources(ResourceUse use, Duration time, u64 pages_of_all) {
+    set_resources({pages_of_all, resources().with(use, ResourceUse::weight_of(time)).memory_bound()});
+  }
   void begin_idle(Instant now) {
     const i64 word = idle_.load(Order::relaxed);
     if ((word & 1) != 0) return;
@@ -79,8 +91,10 @@ class alignas(cache_line) CoreStatistics {
     use_.change(true, now);
   }
   // All that policies see, as it is at this moment, to be kept and shown to them again; see load() for the order.
+  // `weight` and `placed` together are what they were, with less of `placed`.
   struct Words {
-    u64 present, weight, idle, urgency, use, placed;
+    u64 present, weight, idle, urgency, use;
+    u32 placed, resources;
   };
   [[nodiscard]] Words words() const {
     Words words{};
@@ -89,7 +103,10 @@ class alignas(cache_line) CoreStatistics {
     words.idle = static_cast<u64>(idle_.load(Order::relaxed));
     words.urgency = urgency_.load(Order::relaxed);
     words.use = use_.rank();
-    words.placed = placed_.load(Order::relaxed);
+    const u64 placed = placed_.load(Order::relaxed);
+    words.placed = static_cast<u32>(placed);
+    words.weight += (placed - words.placed) * weight_of_nice_0;
+    words.resources = resources().word();
     return words;
   }
   // For a copy that nobody else looks at.
@@ -100,6 +117,7 @@ class alignas(cache_line) CoreStatistics {
     urgency_.store(words.urgency, Order::relaxed);
     use_.show(words.use);
     placed_.store(words.placed, Order::relaxed);
+    set_resources(ResourceUse::from_word(words.resources));
   }
   // Adds one to a counter that only this core writes: no locked instruction.
   static void count(Atomic<u64>& counter) { counter.store(counter.load(Order::relaxed) + 1, Order::relaxed); }
@@ -107,6 +125,12 @@ class alignas(cache_line) CoreStatistics {
  private:
   // Never more than `placed_`, which counted each before it went.
   static u32 arrived(u64 present) { return static_cast<u32>(present >> 32); }
+  void set_resources(ResourceUse use) {
+    resources_.store(use, Order::relaxed);
+    used_pages_.store(use.pages(), Order::relaxed);
+    memory_bound_.store(use.memory_bound(), Order::relaxed);
+    computing_.store(ResourceUse::whole - use.memory_bound(), Order::relaxed);
+  }
 
   Atomic<u64> present_{0};  // arrived since start << 32 | runnable - arrived, both modulo 2^32
   Atomic<u64> weight_{0};  // sum of the weights of the runnable - arrived × weight_of_nice_0, modulo 2^64
@@ -116,6 +140,9 @@ class alignas(cache_line) CoreStatistics {
 
   alignas(cache_line) Atomic<u64> placed_{0};  // written by other cores: sent here since start, minus those called back
   Atomic<u64> migrations_out_{0};  // written by other cores: entities that ran here last and were placed elsewhere
+  // Written by the core itself, now and then.
+  Atomic<u64> used_pages_{0}, memory_bound_{0}, computing_{ResourceUse::whole};
+  Atomic<ResourceUse> resources_{ResourceUse{}};
 };
 static_assert(sizeof(CoreStatistics) == 2 * cache_line);
 

@@ -34,7 +34,11 @@ class PlacementPolicy {
 struct PlacementDescriptor : PolicyDescription {
   size_t size;
   PlacementPolicy* (*make)(void* storage);
+  bool goes_by_resources = false;  // it reads ResourceUse: while it is in force, somebody counts (sched/counters.h)
 };
+// A policy that does has a constant of this name.
+template <class Policy>
+inline constexpr bool has_resources = requires { Policy::goes_by_resources; };
 
 [[nodiscard]] std::span<const PlacementDescriptor* const> placements();
 [[nodiscard]] const PlacementDescriptor* find_placement(std::string_view name);
@@ -47,7 +51,10 @@ inline constexpr const char* default_placement = "least-loaded";
     return ::new (storage) Class();                                                     \
   }                                                                                     \
   constinit const ::corral::sched::PlacementDescriptor descriptor{                      \
-      {name, description __VA_OPT__(, Class::) __VA_ARGS__}, sizeof(Class), make_it};   \
+      {name, description __VA_OPT__(, Class::) __VA_ARGS__},                            \
+      sizeof(Class),                                                                    \
+      make_it,                                                                          \
+      ::corral::sched::has_resources<Class>};                                           \
   __VA_OPT__(static_assert(::corral::sched::are_right(Class::__VA_ARGS__));)            \
   CORRAL_REGISTER(corral_placements, ::corral::sched::PlacementDescriptor, descriptor); \
   }

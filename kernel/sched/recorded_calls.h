@@ -86,6 +86,7 @@ struct DecisionAsked {
 struct DecisionAbout {
   EntitySeen entity;
   i64 last_asked_ns;  // ask
+  u32 resources;  // the entity's: ResourceUse::word()
 };
 struct DecisionAnswered {
   static constexpr u16 nobody = 0xffff;  // no_core, which is another number where there may be more cores

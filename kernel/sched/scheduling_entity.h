@@ -4,10 +4,12 @@
 // Owner of every field: the entity's home core (the one whose run queue it is in), except where it says otherwise.
 #pragma once
 
+#include "lib/atomic.h"
 #include "lib/core_set.h"
 #include "lib/intrusive_list.h"
 #include "lib/red_black_tree.h"
 #include "lib/types.h"
+#include "sched/counters.h"
 #include "sched/deadline/server.h"
 #include "sched/timeline_state.h"
 
@@ -34,6 +36,7 @@ struct SchedulingEntity {
   SchedulingPolicy policy = SchedulingPolicy::other;
   u8 real_time = 0;  // above 0: in the real-time class with this priority, its own or an inherited one
   DeadlineServer server{};  // while real_time is deadline_priority
+  Atomic<ResourceUse> resources{ResourceUse{}};  // decayed; unknown while nobody counts. Other cores read it
 
   // ---- kept by the core groups (engine/core_groups.h) ---------------------------------------------------------------
   CoreSet asked = CoreSet::all();  // affinity mask as the thread asked for it

@@ -163,6 +163,7 @@ bool Executive::finish_step() {
   Thread& thread = *current_;
   thread.set_state(ThreadState::sleeping);
   switches_.leaves(thread, 'S');
+  counters_.leaves(thread);
   add(thread.voluntary_switches, 1);
   charge_system();
   core_.scheduler->leave(thread.entity, sched::LeaveReason::blocked);
@@ -177,6 +178,7 @@ void Executive::preempt_current() {
   charge_system();
   add(yielded ? thread.voluntary_switches : thread.involuntary_switches, 1);
   switches_.leaves(thread, yielded ? 'R' : 'R' | trace::not_by_itself);
+  counters_.leaves(thread);
   const auto reason = yielded ? sched::LeaveReason::yielded : sched::LeaveReason::preempted;
   thread.set_state(ThreadState::runnable);
   current_ = nullptr;
@@ -192,6 +194,7 @@ void Executive::let_go_of_current() {
   Thread& thread = *current_;
   charge_system();
   switches_.leaves(thread, 'X');
+  counters_.leaves(thread);
   core_.scheduler->leave(thread.entity, sched::LeaveReason::ended);
   thread.set_state(ThreadState::terminated);
   current_ = nullptr;
@@ -221,6 +224,7 @@ void Executive::schedule() {
     switches_.runs(thread);
     thread.set_state(ThreadState::running);
     load(thread);
+    counters_.runs(thread);
     if (!run_step(thread.current_step) || !finish_step()) continue;
     interleave::point();
     charge_system();

@@ -9,6 +9,7 @@
 #include "sched/engine/manager.h"
 #include "task/migration.h"
 #include "task/thread.h"
+#include "task/thread_counters.h"
 #include "task/thread_trace.h"
 
 namespace corral {
@@ -114,6 +115,7 @@ class Executive {
   Thread::LookList to_look_at_;             // threads of this core with requests made on this core
   bool yield_wanted_ = false;
   trace::Switches switches_;
+  ThreadCounters counters_;
   Migrations migrations_;
   TimerEvent cpu_time_look_{on_cpu_time_look};  // pending while a thread runs whose process's time is watched
 };

@@ -124,6 +124,8 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   Atomic<u64> involuntary_switches{0};
   Atomic<u64> migrations{0};
   Atomic<i64> start_ns{0};
+  // What it did since it began, as far as somebody counted (sched/counters.h); by sched::Figure, written by its core.
+  Atomic<u64> counted_figures[sched::figures];
   // ---- who it is; see task/credentials.h
   [[nodiscard]] const Credentials& credentials() const { return *credentials_; }  // thread
   [[nodiscard]] bool may(Capability capability) const { return credentials_->may(capability); }  // thread

@@ -72,6 +72,14 @@ struct RemapRequest {
   VirtualAddress new_start{};
 };
 
+// One look at which pages are touched: from its begin_access_round() to its end_access_round(), on one core.
+struct AccessRound {
+  u64 space = 0;   // AddressSpace::number(); 0: none is under way
+  u64 number = 0;  // in its space
+  VirtualAddress from{}, to{};  // looked at; then also
+  VirtualAddress low_to{};      // [0, low_to)
+};
+
 struct Usage {
   u64 mapped_bytes, resident_pages, table_pages, peak_pages;
 };
@@ -162,6 +170,14 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   Result<Frame*> hold_page(VirtualAddress page) EXCLUDES(lock_);
   // One byte for each page from `start` (page aligned) on: 1 when it is in memory. enomem: part of it is in no area.
   Result<void> residency(VirtualAddress start, std::span<u8> pages) EXCLUDES(lock_);
+
+  // ---- access sampling (access_sampling.cpp): the calling core uses this space --------------------------------------------
+  // From now on it is noted which pages are touched: of a part of the space, the next one each time round, of bounded size. Only
+  // one round at a time: false while another core has one, unless that was forgotten.
+  bool begin_access_round(AccessRound& round, Instant now) EXCLUDES(lock_);
+  // Pages that were touched since, on this core above all (docs/counters.md), as an estimate for the whole space. False: the round
+  // was given to another core meanwhile. Either way it is over.
+  bool end_access_round(AccessRound& round, u64& pages) EXCLUDES(lock_);
 
   // The address lies in a mapping that processes share. False also where nothing is mapped.
   [[nodiscard]] bool is_shared(VirtualAddress address) EXCLUDES(lock_);
@@ -297,6 +313,10 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   WaitQueue settled_{lock_};  // faults that wait for the end of a break, a fork or a replacement; they look again
   u64 resident_ GUARDED_BY(lock_) = 0;  // mapped pages
   u64 peak_ GUARDED_BY(lock_) = 0;  // the most of them, before some were taken out
+  // Access sampling: the round under way or the last one, since when (never: it is over), and where the next one begins.
+  u64 access_round_ GUARDED_BY(lock_) = 0;
+  Instant access_round_since_ GUARDED_BY(lock_) = never;
+  VirtualAddress access_cursor_ GUARDED_BY(lock_){};
   [[nodiscard]] u64 data_bytes() REQUIRES(lock_);
   VirtualAddress break_start_ GUARDED_BY(lock_){};
   VirtualAddress break_ GUARDED_BY(lock_){};

@@ -79,6 +79,10 @@ void CoreTranslation::refresh(const AddressSpace& space, VirtualAddress page) {
   if (number_ == space.number()) arch::flush_page(page);
 }
 
+void CoreTranslation::forget_touches(const AddressSpace& space) {
+  if (number_ == space.number()) arch::flush_user_all();
+}
+
 void CoreTranslation::advance(const AddressSpace& space, u64 generation) {
   // One that came too early leaves a gap: the next load flushes everything.
   if (number_ == space.number() && generation_ + 1 == generation) generation_ = generation;

@@ -30,6 +30,8 @@ class alignas(cache_line) CoreTranslation {
   void load_kernel_only();
   // This core's entry of the page is not used any more: the next access looks into the table again.
   void refresh(const AddressSpace& space, VirtualAddress page);
+  // This core looks into the space's table again before it uses any page.
+  void forget_touches(const AddressSpace& space);
   // As far as this core is concerned, translations were taken away up to `generation`.
   void advance(const AddressSpace& space, u64 generation);
   // Forgets [start, end) of `space` (more is allowed), with which `generation` began, and leaves its active set unless it

@@ -13,7 +13,7 @@ namespace corral::tests {
 namespace {
 
 constexpr u32 cores = 8;
-constexpr u32 situations = 6;
+constexpr u32 situations = 7;
 constexpr Instant now = Instant{} + seconds(100);
 
 // Memory for one object that is released at the end.
@@ -37,6 +37,8 @@ void arrange(sched::Placer& placer, u32 situation) {
     sched::CoreStatistics& numbers = placer.statistics(CoreId{i});
     numbers.publish(threads, u64{threads} * sched::weight_of_nice_0, 0);
     threads == 0 ? numbers.begin_idle(now - milliseconds(i)) : numbers.end_idle(now - milliseconds(i));
+    const u64 pages = u64{100} * i;
+    numbers.add_resources({pages, 1000 - 100 * i}, milliseconds(1), pages);
   }
 }
 
@@ -51,6 +53,8 @@ u64 dearest(sched::Placer& placer) {
   const CoreSet candidates = CoreSet::first(cores);
   for (u32 situation = 0; situation < situations; ++situation) {
     arrange(placer, situation);
+    // Somebody counts, or nobody does.
+    entity.resources.store(situation % 2 == 0 ? sched::ResourceUse{300, 500} : sched::ResourceUse{}, Order::relaxed);
     for (const auto reason : {sched::PlacementReason::created, sched::PlacementReason::woken}) {
       const u64 begin = arch::cycle_counter();
       const CoreId chosen = placer.choose(entity, reason, candidates, CoreId{2}, now);

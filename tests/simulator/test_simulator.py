@@ -202,6 +202,47 @@ class WrongInput(unittest.TestCase):
         self.refused(good, "mlfq has no tunable depth; it has ", algorithm="mlfq:depth=3")
 
 
+class Caches(unittest.TestCase):
+    """Threads that say how much memory they use fetch it into the cache of the core where they run."""
+
+    MACHINE = {"cores": 1, "cache_kib": 64, "refill_page_ns": 1000}
+
+    def fetched(self, tasks, machine=None, **policies):
+        report = run({"machine": self.MACHINE | (machine or {}), "tasks": tasks}, **policies)
+        self.assertEqual((report["unfinished"], report["violations"]), (0, 0))
+        return report["elapsed_ns"], {found["task"]: found["fetched_pages"] for found in report["tasks"]}
+
+    def test_what_is_there_is_not_fetched_again(self):
+        elapsed, fetched = self.fetched({"t": {"loop": 10, "run": 1000, "sleep": 500, "memory_kib": 32}})
+        self.assertEqual((elapsed, fetched["t"]), (15 * MS + 8 * 1000, 8))
+
+    def test_who_fits_beside_others_stays(self):
+        task = {"loop": 10, "run": 100, "sleep": 100}
+        _, fetched = self.fetched({"a": task | {"memory_kib": 32}, "b": task | {"memory_kib": 32}})
+        self.assertEqual(fetched, {"a": 8, "b": 8})
+        _, fetched = self.fetched({"a": task | {"memory_kib": 64}, "b": task | {"memory_kib": 64}}, algorithm="fifo")
+        self.assertEqual(fetched, {"a": 11 * 16, "b": 11 * 16}, "each drives the other out, also when it comes back to end")
+
+    def test_what_does_not_fit_is_fetched_each_time(self):
+        _, fetched = self.fetched({"t": {"loop": 10, "run": 1000, "sleep": 500, "memory_kib": 128}})
+        self.assertEqual(fetched["t"], 32 + 10 * 16)
+
+    def test_without_a_cache_nothing_is_fetched(self):
+        _, fetched = self.fetched({"t": {"loop": 3, "run": 1000, "sleep": 500, "memory_kib": 128}}, {"cache_kib": 0})
+        self.assertEqual(fetched["t"], 0)
+
+    def test_the_cache_aware_placement_waits_for_a_full_cache(self):
+        """Large threads find other cores idle now and then; to fetch all they use costs more than to wait."""
+        tasks = {"large": {"instance": 6, "loop": 300, "run": 400, "sleep": 300, "memory_kib": 3072},
+                 "small": {"instance": 6, "loop": 300, "run": 400, "sleep": 300, "memory_kib": 64}}
+        elapsed, pages = {}, {}
+        for placement in ("least-loaded", "cache-aware"):
+            elapsed[placement], fetched = self.fetched(tasks, {"cores": 8, "cache_kib": 4096}, placement=placement, migration="none")
+            pages[placement] = sum(fetched.values())
+        self.assertLess(pages["cache-aware"] * 10, pages["least-loaded"])
+        self.assertLess(elapsed["cache-aware"], elapsed["least-loaded"])
+
+
 class Tables(unittest.TestCase):
     def test_the_same_columns_as_the_kernels(self):
         report = simulate.simulate(MIXED, 4, Policies(), 1)

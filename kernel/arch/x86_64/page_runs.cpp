@@ -84,6 +84,37 @@ Result<void> PageTable::copy_for_reading(PageTable& child, VirtualAddress from, 
   return outcome;
 }
 
+PageTable::Cleared PageTable::clear_touched(VirtualAddress from, VirtualAddress to, u32 most) {
+  Cleared cleared{to, 0};
+  each_leaf(
+      root_, from, to,
+      [&](u64* place, VirtualAddress page, bool) {
+        if (cleared.entries == most) {
+          cleared.next = page;
+          return false;
+        }
+        clear_accessed(place);
+        ++cleared.entries;
+        return true;
+      },
+      go_on);
+  return cleared;
+}
+
+PageTable::Touched PageTable::count_touched(VirtualAddress from, VirtualAddress to) const {
+  Touched count;
+  each_leaf(
+      root_, from, to,
+      [&](const u64* place, VirtualAddress, bool large) {
+        const u64 pages = large ? large_page / page_size : 1;
+        count.pages += pages;
+        if ((load_entry(place) & entry_accessed) != 0) count.touched += pages;
+        return true;
+      },
+      go_on);
+  return count;
+}
+
 void PageTable::release_pages() {
   each_leaf(
       root_, {0}, {user_space_end},

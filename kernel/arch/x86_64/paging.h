@@ -53,12 +53,16 @@ inline u64* table_of(u64 entry) {
 inline u64 load_entry(const u64* place) {
   return __atomic_load_n(place, __ATOMIC_ACQUIRE);
 }
+// While processors may set the bit.
+inline void clear_accessed(u64* place) {
+  __atomic_fetch_and(place, ~entry_accessed, __ATOMIC_RELAXED);
+}
 inline void store_entry(u64* place, u64 entry) {
   __atomic_store_n(place, entry, __ATOMIC_RELEASE);
 }
 
-// The bits of a leaf with these rights. Accessed and dirty are set at once: nobody reads them, and the processor
-// need not write the entry later.
+// The bits of a leaf with these rights. Accessed and dirty are set at once, so that the processor need not write the entry later:
+// who maps a page does so because it is touched.
 [[nodiscard]] u64 leaf_bits(const Rights& rights);
 [[nodiscard]] Rights rights_of(u64 leaf);
 

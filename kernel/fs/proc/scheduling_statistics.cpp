@@ -3,6 +3,7 @@
 #include "core/core.h"
 #include "device/clock.h"
 #include "fs/proc/proc.h"
+#include "sched/engine/counting.h"
 #include "sched/engine/manager.h"
 #include "task/process.h"
 
@@ -27,7 +28,7 @@ Instant last_seen_running(const Thread& thread) {
   return Instant{__atomic_load_n(&thread.entity.last_ran.ns, __ATOMIC_RELAXED)};
 }
 
-void number(TextBuffer& to, const char* key, i64 value) {
+void number(TextBuffer& to, std::string_view key, i64 value) {
   to.print("{-45}:{21}\n", key, value);
 }
 
@@ -40,6 +41,21 @@ i32 priority_of(const Thread& thread) {
   const u32 urgent = thread.effective_priority();
   if (urgent == 0) return 120 + thread.nice();
   return static_cast<i32>(sched::real_time_highest) - static_cast<i32>(urgent);
+}
+
+// What was counted; without a source that counts there are no such lines.
+void add_resources(TextBuffer& to, const Thread& thread) {
+  const sched::ResourceUse use = thread.entity.resources.load(Order::relaxed);
+  const sched::CounterSource* source = sched::counting::chosen();
+  if (source == nullptr || !use.known()) return;
+  for (u32 i = 0; i < sched::figures; ++i) {
+    const auto figure = static_cast<sched::Figure>(i);
+    if (!source->counts().has(figure)) continue;
+    char key[32];
+    number(to, format_to(key, "counters.{}", sched::name_of(figure)), static_cast<i64>(thread.counted_figures[i].load(Order::relaxed)));
+  }
+  number(to, "resources.pages", use.pages());
+  number(to, "resources.memory_bound", use.memory_bound());
 }
 
 }  // namespace
@@ -90,6 +106,7 @@ Result<void> process_sched(TextBuffer& to, const Subject& subject) {
   number(to, "se.load.weight", i64{sched::weight_of(thread.nice(), static_cast<sched::SchedulingPolicy>(policy))} * unit);
   number(to, "policy", policy);
   number(to, "prio", priority_of(thread));
+  add_resources(to, thread);
   return {};
 }
 

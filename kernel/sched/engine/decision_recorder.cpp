@@ -47,8 +47,11 @@ void write_decision(const DecisionQuestion& question, const DecisionAnswered& an
   static_assert(CoreSet::words <= DecisionAsked::words);
   for (u32 i = 0; i < CoreSet::words; ++i) asked.candidates[i] = question.candidates.word(i);
   trace::write(trace::Event::decision_asked, kind, thread, asked);
-  const DecisionAbout about{question.entity != nullptr ? EntitySeen::of(*question.entity) : EntitySeen{},
-                            question.last_asked.ns};
+  DecisionAbout about{{}, question.last_asked.ns, 0};
+  if (question.entity != nullptr) {
+    about.entity = EntitySeen::of(*question.entity);
+    about.resources = question.entity->resources.load(Order::relaxed).word();
+  }
   trace::write(trace::Event::decision_about, kind, thread, about);
   trace::write(trace::Event::decision_answered, kind, thread, answered);
 }

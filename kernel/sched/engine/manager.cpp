@@ -7,6 +7,7 @@
 #include "lib/format.h"
 #include "memory/heap.h"
 #include "sched/engine/change_note.h"
+#include "sched/engine/counting.h"
 #include "sched/engine/fallbacks.h"
 #include "sched/policy_choice.h"
 #include "trace/log.h"
@@ -97,6 +98,7 @@ Result<void> SchedulingManager::initialise(const Options& options) {
   }
   tick_ = options.tick;
   algorithm_.store(algorithm, Order::release);
+  sched::counting::want(placement->goes_by_resources);
   return {};
 }
 
@@ -186,6 +188,7 @@ Result<void> SchedulingManager::set_placement(std::string_view text, sched::Refu
   if (placement == nullptr) return Errno::einval;
   LockGuard guard{lock_};
   if (!use(placer_.policies(), *placement, values, why)) return Errno::einval;
+  if (sched::counting::want(placement->goes_by_resources)) announce();  // a thread that is alone would not be looked at for long
   note_change("placement", text);
   return {};
 }

@@ -2,6 +2,7 @@
 #include "device/clock.h"
 #include "lib/format.h"
 #include "sched/engine/change_note.h"
+#include "sched/engine/counting.h"
 #include "sched/engine/manager.h"
 #include "sched/policy_choice.h"
 
@@ -73,6 +74,11 @@ size_t SchedulingManager::describe_scheduling(char* to, size_t size) const {
          numbers.on_the_way(), numbers.load_weight(), numbers.switches.load(Order::relaxed),
          numbers.preemptions.load(Order::relaxed), numbers.migrations_in.load(Order::relaxed), numbers.migrations_out(),
          numbers.idle_time(now), timeline.violations().total());
+  });
+  used += sched::counting::describe(to + used, size - used);
+  cores().for_each([&](CoreId core) {
+    const sched::ResourceUse use = statistics(core).resources();
+    if (use.known()) line("resources of core {}: pages {} memory-bound {}\n", core, use.pages(), use.memory_bound());
   });
   cores().for_each([&](CoreId core) {
     const sched::Migrator::Counts& counts = migrator_.counts(core);

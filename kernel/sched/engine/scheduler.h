@@ -42,6 +42,10 @@ class Scheduler final : public Device, private sched::FallbackListener {
   bool remove(sched::SchedulingEntity& waiting);
   // The core's timer interrupted: ends the slice if it is over, arms the timer again if not.
   void on_timer();
+  // As CoreStatistics says.
+  void add_resources(sched::ResourceUse use, Duration time, u64 pages_of_all) {
+    published_.add_resources(use, time, pages_of_all);
+  }
   // Brings run_time of the running entity up to date.
   void update_running();
   // Something else is to run: leave(preempted) and pick_next() at the end of the step. Cleared by pick_next().

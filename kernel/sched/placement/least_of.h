@@ -35,10 +35,12 @@ template <class LoadOf, class LoadHere>
   };
   const u64 own_candidates = request.candidates.word(own_word);
   look_at(own_word, own_candidates & ~(own_bit | (own_bit - 1)));
-  const u32 words = own_word < request.words ? request.words : own_word + 1;
-  const auto next = [words](u32 word) { return word + 1 == words ? 0 : word + 1; };
-  for (u32 word = next(own_word); word != own_word && best.load != 0; word = next(word)) {
-    look_at(word, request.candidates.word(word));
+  if (own_word + request.words > 1) {
+    const u32 words = own_word < request.words ? request.words : own_word + 1;
+    const auto next = [words](u32 word) { return word + 1 == words ? 0 : word + 1; };
+    for (u32 word = next(own_word); word != own_word && best.load != 0; word = next(word)) {
+      look_at(word, request.candidates.word(word));
+    }
   }
   if (best.load != 0) look_at(own_word, own_candidates & (own_bit - 1));
   if (best.load != 0 && (own_candidates & own_bit) != 0) {
@@ -47,6 +49,17 @@ template <class LoadOf, class LoadHere>
     if (load < best.load) best = {&here, load};
   }
   return best;
+}
+
+// The entity may stay on its last core: it was woken, and may run there.
+[[gnu::always_inline]] inline bool stays_if_idle(const PlacementRequest& request) {
+  return request.reason != PlacementReason::created && request.entity.has_run() &&
+         request.candidates.contains(request.entity.last_core);
+}
+// Threads of the asking core, whose running one does not count if it is the entity's creator.
+inline u64 load_for_its_child(const PlacementRequest& request, const CoreStatistics& here) {
+  const u64 load = here.load();
+  return request.reason == PlacementReason::created && load > 0 ? load - 1 : load;
 }
 
 // Measure: what load is. load(CoreStatistics) → u64; load_without(CoreStatistics, SchedulingEntity) → u64, of a core whose running
@@ -58,7 +71,7 @@ class LeastOf : public PlacementPolicy {
     const CoreStatistics* cores = system.cores.data();
     const CoreId last = request.entity.last_core;
     const bool created = request.reason == PlacementReason::created;
-    const bool may_stay = !created && request.entity.has_run() && request.candidates.contains(last);
+    const bool may_stay = stays_if_idle(request);
     if (may_stay && cores[last.value].load() == 0) return last;
     const LeastCore best = least(request, cores, Measure::load, [&](const CoreStatistics& here) {
       return created ? Measure::load_without(here, request.entity) : Measure::load(here);
@@ -67,6 +80,17 @@ class LeastOf : public PlacementPolicy {
         !may_stay || Measure::is_idle(best.load) || best.load + Measure::worth_moving <= Measure::load(cores[last.value]);
     return moves ? system.id_of(*best.core) : last;
   }
+};
+
+// Load as the number of threads, which other measures fall back on.
+struct LoadInThreads {
+  static u64 load(const CoreStatistics& core) { return core.load(); }
+  static u64 load_without(const CoreStatistics& core, const SchedulingEntity&) {
+    const u64 load = core.load();
+    return load > 0 ? load - 1 : 0;
+  }
+  static bool is_idle(u64 load) { return load == 0; }
+  static constexpr u64 worth_moving = 2;
 };
 
 }  // namespace corral::sched

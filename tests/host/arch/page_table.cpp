@@ -127,6 +127,59 @@ TEST_F(PageTables, AgreeWithAMap) {
   EXPECT_EQ(free_pages(), before);
 }
 
+// What was touched since it was cleared, in parts of any size; the processor sets the bit.
+TEST_F(PageTables, TellWhatWasTouched) {
+  PageTable table = PageTable::create().take();
+  const VirtualAddress large{0x4000'0000};
+  std::vector<VirtualAddress> pages;
+  for (u64 i = 0; i < 700; ++i) pages.push_back({0x7f'ff00'0000 + i * 3 * page_size});
+  for (const VirtualAddress page : pages) ASSERT_TRUE(table.map(page, {5 * page_size}, {.write = true, .user = true}).ok());
+  ASSERT_TRUE(table.map_large(large, {2 * large_page}, {.write = true, .user = true}).ok());
+  const VirtualAddress end{user_space_end};
+  const auto touch = [&](VirtualAddress page) {
+    u32 level = 0;
+    (void)find_leaf(table.root(), page.value, level);
+    if (level == leaf_level) {
+      __atomic_fetch_or(leaf_place(table.root(), page.value), entry_accessed, __ATOMIC_RELAXED);
+    } else {
+      Translation found{};
+      ASSERT_TRUE(table.lookup(page, found));
+      ASSERT_TRUE(table.protect(page, found.rights));  // sets it, too
+    }
+  };
+  PageTable::Touched count = table.count_touched({0}, end);
+  EXPECT_EQ(count.pages, 700u + 512u);
+  EXPECT_EQ(count.touched, count.pages) << "who maps a page touches it";
+
+  const auto cleared_from = [&](VirtualAddress from, u32 most) { return table.clear_touched(from, end, most); };
+  EXPECT_EQ(cleared_from({0}, 1).next, pages[0]);
+  EXPECT_EQ(table.count_touched({0}, end).touched, 700u);
+  EXPECT_EQ(cleared_from(pages[0], 100).next, pages[100]);
+  EXPECT_EQ(table.count_touched(pages[0], pages[100]).touched, 0u);
+  EXPECT_EQ(table.count_touched(pages[0], pages[100]).pages, 100u);
+  EXPECT_EQ(table.count_touched({0}, end).touched, 600u);
+  EXPECT_EQ(table.clear_touched({0}, pages[50], 1000).next, pages[50]);
+  EXPECT_EQ(table.clear_touched({0}, pages[50], 1000).entries, 51u) << "the large one, too";
+  EXPECT_EQ(cleared_from(pages[100], 600).next, end);
+  EXPECT_EQ(cleared_from(pages[100], 601).entries, 600u);
+  EXPECT_EQ(cleared_from({0}, 0).next, large);
+  EXPECT_EQ(table.count_touched({0}, end).touched, 0u);
+
+  touch(pages[7]);
+  touch(pages[699]);
+  count = table.count_touched({0}, end);
+  EXPECT_EQ(count.touched, 2u);
+  touch(large + 5 * page_size);
+  EXPECT_EQ(table.count_touched({0}, end).touched, 514u) << "a large page is one";
+  Translation found{};
+  ASSERT_TRUE(table.lookup(pages[3], found));
+  EXPECT_TRUE(found.rights.write) << "nothing else has changed";
+  for (const VirtualAddress page : pages) ASSERT_TRUE(table.unmap(page, found));
+  ASSERT_TRUE(table.unmap(large, found));
+  u64 released = 0;
+  table.destroy(release, &released);
+}
+
 TEST_F(PageTables, RefuseWhatIsNotAUserPage) {
   PageTable table = PageTable::create().take();
   EXPECT_EQ(table.map({user_space_end}, {0}, {.user = true}).error(), Errno::einval);

@@ -9,6 +9,7 @@
 // sources: kernel/sched/groups/*.cpp
 // sources: kernel/sched/engine/recorded_timeline.cpp kernel/sched/engine/decision_recorder.cpp
 // sources: kernel/trace/trace.cpp kernel/sched/engine/fallbacks.cpp
+// sources: kernel/sched/engine/counting.cpp
 // sources: kernel/sched/algorithms/*.cpp kernel/sched/placement/*.cpp
 #include <gtest/gtest.h>
 

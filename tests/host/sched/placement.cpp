@@ -205,6 +205,7 @@ TEST(CoreStatistics, ACopyShowsTheSame) {
   statistics.expect_one();
   statistics.publish(4, 5000, 1);
   statistics.publish_urgency(7);
+  statistics.add_resources({300, 40}, milliseconds(1), 400);
   CoreStatistics copy;
   copy.show(statistics.words());
   const Instant now{60'000'000};
@@ -216,6 +217,7 @@ TEST(CoreStatistics, ACopyShowsTheSame) {
   EXPECT_EQ(copy.urgency(), 7u);
   EXPECT_EQ(copy.recent_use(RecentUse::time_of(now)), statistics.recent_use(RecentUse::time_of(now)));
   EXPECT_EQ(copy.use_rank(), statistics.use_rank());
+  EXPECT_EQ(copy.resources().word(), statistics.resources().word());
   copy.show({});
   EXPECT_EQ(copy.load(), 0u);
 }

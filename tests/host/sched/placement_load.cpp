@@ -88,7 +88,8 @@ TEST_P(ByLoad, AWokenThreadGoesToTheIdleCore) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Placements, ByLoad,
-                         testing::Values("least-loaded", "least-weight", "least-busy", "affinity", "blend"));
+                         testing::Values("least-loaded", "least-weight", "least-busy", "affinity", "blend", "cache-aware",
+                                         "resource-aware"));
 
 struct FourCores : testing::Test {
   // What core `core` says of itself.

@@ -92,6 +92,19 @@ class PageTable {
     VirtualAddress first_lost{}, end_lost{};  // where pages could be written until now
   };
   Result<void> copy_for_reading(PageTable& child, VirtualAddress from, VirtualAddress to, Copied& copied);
+  // Clears what the processor notes when a page is touched, of at most `most` entries (a large page is one) of [from, to); answers
+  // of how many, and where the next one would be: `to` when there is none. Flushes no TLB; a core that has the translation in its
+  // TLB does not note anything until it is flushed there.
+  struct Cleared {
+    VirtualAddress next;
+    u32 entries;
+  };
+  Cleared clear_touched(VirtualAddress from, VirtualAddress to, u32 most);
+  // Pages of [from, to), 512 for each large one, and those that were touched since.
+  struct Touched {
+    u64 pages = 0, touched = 0;
+  };
+  [[nodiscard]] Touched count_touched(VirtualAddress from, VirtualAddress to) const;
   // Drops the reference of each mapped page. Nobody uses the table any more, though a core may have it loaded.
   void release_pages();
   // Takes the table pages of the user half out of the tree, without looking at leaves, and gives them to
