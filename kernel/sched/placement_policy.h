@@ -45,18 +45,15 @@ inline constexpr bool has_resources = requires { Policy::goes_by_resources; };
 inline constexpr const char* default_placement = "least-loaded";
 
 // After the description may stand the name of a table of tunables that is a constant of the class.
-#define CORRAL_PLACEMENT_POLICY(Class, name, description, ...)                          \
-  namespace {                                                                           \
-  ::corral::sched::PlacementPolicy* make_it(void* storage) {                            \
-    return ::new (storage) Class();                                                     \
-  }                                                                                     \
-  constinit const ::corral::sched::PlacementDescriptor descriptor{                      \
-      {name, description __VA_OPT__(, Class::) __VA_ARGS__},                            \
-      sizeof(Class),                                                                    \
-      make_it,                                                                          \
-      ::corral::sched::has_resources<Class>};                                           \
-  __VA_OPT__(static_assert(::corral::sched::are_right(Class::__VA_ARGS__));)            \
-  CORRAL_REGISTER(corral_placements, ::corral::sched::PlacementDescriptor, descriptor); \
+#define CORRAL_PLACEMENT_POLICY(Class, name, description, ...)                                                               \
+  namespace {                                                                                                                \
+  ::corral::sched::PlacementPolicy* make_it(void* storage) {                                                                 \
+    return ::new (storage) Class();                                                                                          \
+  }                                                                                                                          \
+  constinit const ::corral::sched::PlacementDescriptor descriptor{                                                           \
+      {name, description __VA_OPT__(, Class::) __VA_ARGS__}, sizeof(Class), make_it, ::corral::sched::has_resources<Class>}; \
+  __VA_OPT__(static_assert(::corral::sched::are_right(Class::__VA_ARGS__));)                                                 \
+  CORRAL_REGISTER(corral_placements, ::corral::sched::PlacementDescriptor, descriptor);                                      \
   }
 
 }  // namespace corral::sched

@@ -44,7 +44,8 @@ struct PerformanceUnit {
     const auto has_event = [&](u32 bit) { return bit < named_events && (b >> bit & 1) == 0; };
     constexpr u32 cycles = 0, instructions = 1, references = 3, misses = 4;
     const bool has_fixed = fixed >= 2 && unit.fixed_width != 0 && has_event(cycles) && has_event(instructions);
-    unit.missing = has_fixed ? nullptr : "performance monitoring has no fixed counters of instructions and cycles (CPUID leaf 0xA)";
+    unit.missing =
+        has_fixed ? nullptr : "performance monitoring has no fixed counters of instructions and cycles (CPUID leaf 0xA)";
     unit.cache_events = general >= 2 && unit.general_width != 0 && has_event(references) && has_event(misses);
     return unit;
   }
@@ -82,7 +83,9 @@ struct PerformanceUnit {
   }
 
   [[nodiscard]] constexpr EventSums between(const EventSums& before, const EventSums& after) const {
-    const auto passed = [](u64 from, u64 to, u32 width) { return width >= 64 ? to - from : (to - from) & ((u64{1} << width) - 1); };
+    const auto passed = [](u64 from, u64 to, u32 width) {
+      return width >= 64 ? to - from : (to - from) & ((u64{1} << width) - 1);
+    };
     return {passed(before.instructions, after.instructions, fixed_width), passed(before.cycles, after.cycles, fixed_width),
             passed(before.accesses, after.accesses, general_width), passed(before.refills, after.refills, general_width)};
   }

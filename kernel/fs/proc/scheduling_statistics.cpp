@@ -52,7 +52,8 @@ void add_resources(TextBuffer& to, const Thread& thread) {
     const auto figure = static_cast<sched::Figure>(i);
     if (!source->counts().has(figure)) continue;
     char key[32];
-    number(to, format_to(key, "counters.{}", sched::name_of(figure)), static_cast<i64>(thread.counted_figures[i].load(Order::relaxed)));
+    number(to, format_to(key, "counters.{}", sched::name_of(figure)),
+           static_cast<i64>(thread.counted_figures[i].load(Order::relaxed)));
   }
   number(to, "resources.pages", use.pages());
   number(to, "resources.memory_bound", use.memory_bound());

@@ -188,7 +188,8 @@ Result<void> SchedulingManager::set_placement(std::string_view text, sched::Refu
   if (placement == nullptr) return Errno::einval;
   LockGuard guard{lock_};
   if (!use(placer_.policies(), *placement, values, why)) return Errno::einval;
-  if (sched::counting::want(placement->goes_by_resources)) announce();  // a thread that is alone would not be looked at for long
+  if (sched::counting::want(placement->goes_by_resources))
+    announce();  // a thread that is alone would not be looked at for long
   note_change("placement", text);
   return {};
 }

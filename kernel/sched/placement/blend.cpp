@@ -29,7 +29,7 @@ class Blend final : public PlacementPolicy {
     const u64 time = RecentUse::time_of(request.now);
     const u64 cold_score = weights.of[cold] * whole;
     const u64 last_score = last != nullptr ? weights.of[cold] * coldness(request, system.tunables.time(warm)) : 0;
-    const auto score_of = [&](const CoreStatistics& core, u64 without) {
+    const auto score_of = [=](const CoreStatistics& core, u64 without) {
       u64 score = &core == last ? last_score : cold_score;
       if (weights.of[threads] != 0) {
         const u64 load = core.load();
@@ -41,8 +41,8 @@ class Blend final : public PlacementPolicy {
     };
     const u64 away_score = weights.of[away] * whole;
     const LeastCore best = least(
-        request, cores, [&](const CoreStatistics& core) { return score_of(core, 0) + away_score; },
-        [&](const CoreStatistics& here) { return score_of(here, created ? 1 : 0); });  // its creator does not count
+        request, cores, [=](const CoreStatistics& core) { return score_of(core, 0) + away_score; },
+        [=](const CoreStatistics& here) { return score_of(here, created ? 1 : 0); });  // its creator does not count
     return system.id_of(*best.core);
   }
 

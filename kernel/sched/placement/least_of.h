@@ -16,6 +16,32 @@ struct LeastCore {
   u64 load = ~u64{0};
 };
 
+// Of the candidates of one word of their set, if one has less than `best`.
+template <class LoadOf>
+[[gnu::always_inline]] inline void look_at_word(LeastCore& best, const CoreStatistics* cores, u32 word, u64 candidates,
+                                                LoadOf&& load_of) {
+  const CoreStatistics* const first = cores + size_t{word} * 64;
+  for (; candidates != 0; candidates &= candidates - 1) {
+    const CoreStatistics& core = first[__builtin_ctzll(candidates)];
+    const u64 load = load_of(core);
+    if (load < best.load) [[unlikely]]
+      best = {&core, load};
+  }
+}
+
+// The words after the asking core's, round to it: machines of more than 64 cores.
+template <class LoadOf>
+[[gnu::noinline]] LeastCore look_at_other_words(const PlacementRequest& request, const CoreStatistics* cores, LeastCore best,
+                                                LoadOf load_of) {
+  const u32 own_word = request.here.value / 64;
+  const u32 words = own_word < request.words ? request.words : own_word + 1;
+  const auto next = [words](u32 word) { return word + 1 == words ? 0 : word + 1; };
+  for (u32 word = next(own_word); word != own_word && best.load != 0; word = next(word)) {
+    look_at_word(best, cores, word, request.candidates.word(word), load_of);
+  }
+  return best;
+}
+
 // The first with the smallest load from the candidate after the asking core round to that one itself: load_of(CoreStatistics), for
 // that one load_here(CoreStatistics). Nothing is better than 0.
 template <class LoadOf, class LoadHere>
@@ -24,25 +50,11 @@ template <class LoadOf, class LoadHere>
   LeastCore best;
   const u32 own_word = request.here.value / 64;
   const u64 own_bit = u64{1} << request.here.value % 64;
-  const auto look_at = [&](u32 word, u64 candidates) {
-    const CoreStatistics* const first = cores + size_t{word} * 64;
-    for (; candidates != 0; candidates &= candidates - 1) {
-      const CoreStatistics& core = first[__builtin_ctzll(candidates)];
-      const u64 load = load_of(core);
-      if (load < best.load) [[unlikely]]
-        best = {&core, load};
-    }
-  };
   const u64 own_candidates = request.candidates.word(own_word);
-  look_at(own_word, own_candidates & ~(own_bit | (own_bit - 1)));
-  if (own_word + request.words > 1) {
-    const u32 words = own_word < request.words ? request.words : own_word + 1;
-    const auto next = [words](u32 word) { return word + 1 == words ? 0 : word + 1; };
-    for (u32 word = next(own_word); word != own_word && best.load != 0; word = next(word)) {
-      look_at(word, request.candidates.word(word));
-    }
-  }
-  if (best.load != 0) look_at(own_word, own_candidates & (own_bit - 1));
+  look_at_word(best, cores, own_word, own_candidates & ~(own_bit | (own_bit - 1)), load_of);
+  if (own_word + request.words > 1) [[unlikely]]
+    best = look_at_other_words(request, cores, best, load_of);
+  if (best.load != 0) look_at_word(best, cores, own_word, own_candidates & (own_bit - 1), load_of);
   if (best.load != 0 && (own_candidates & own_bit) != 0) {
     const CoreStatistics& here = cores[request.here.value];
     const u64 load = load_here(here);
