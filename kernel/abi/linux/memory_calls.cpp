@@ -147,8 +147,8 @@ Result<i64> sys_remap_file_pages(Call& call) {
   vm::MapRequest request;
   if (!caller.under_way()) {
     if (call.argument[2] != 0 || start + length <= start || first_page + length / page_size < first_page) return Errno::einval;
-    if (first_page + length / page_size > largest_file_size / page_size) return Errno::eoverflow;
     request = TRY(call.space.shared_mapping(start, start + length));
+    if (first_page + length / page_size > largest_file_size / page_size) return Errno::eoverflow;
     request.first_page = first_page;
     request.populate = (call.argument[4] & map_nonblock) == 0;
   }
