@@ -13,10 +13,15 @@ import signal
 import subprocess
 from collections.abc import Sequence
 
+from lab.problem import Problem
+
 _running: set[subprocess.Popen[bytes]] = set()
+_closed = False
 
 
 def start(command: Sequence[str], **settings: object) -> subprocess.Popen[bytes]:
+    if _closed:
+        raise Problem("the command is being ended: no emulator is started")
     with_parent = ["setpriv", "--pdeathsig", "KILL", "--", *command]
     child = subprocess.Popen(with_parent, start_new_session=True, **settings)  # type: ignore[call-overload]
     _running.add(child)
@@ -39,6 +44,13 @@ def end_when_told() -> None:
 
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, interrupt)
+
+
+def close() -> None:
+    """Ends all emulators, and lets none be started: threads that wait for theirs find it gone."""
+    global _closed
+    _closed = True
+    _stop_all()
 
 
 @atexit.register

@@ -11,10 +11,12 @@ from pathlib import Path
 
 from lab import boots, build, debian, debugger, emulators, hunt, iso, options, packages, paths, payload, qemu, replay, runner, simulate, soak
 from lab.bench import main as bench
+from lab.compare import main as compare
 from lab.command_line import compose
 from lab.machine import Folder, Machine, check_cores, memory_mib
 from lab.options import Parser, positive, seconds, seed
 from lab.problem import WRONG_USE, Problem
+from lab.sweep import main as sweep
 from lab.testing import main as testing
 from lab.trace import main as trace
 
@@ -205,11 +207,23 @@ def _declare_soak(parser: Parser) -> None:
     soak.declare(parser)
 
 
+def _declare_sweep(parser: Parser) -> None:
+    _common(parser)
+    sweep.declare(parser)
+
+
+def _declare_compare(parser: Parser) -> None:
+    _common(parser)
+    compare.declare(parser)
+
+
 COMMANDS: dict[str, Command] = {
     "setup": Command("install what is missing", _declare_setup, _setup),
     "run": Command("boot into a shell, or run one program", _declare_run, _run, takes_program=True),
     "test": Command("run every test", _declare_test, testing.execute),
     "bench": Command("measure, beside Linux", _declare_bench, bench.execute),
+    "sweep": Command("measure a grid of points, as far as it is not measured yet", _declare_sweep, sweep.execute),
+    "compare": Command("what has changed between two sets of results", _declare_compare, compare.execute),
     "boots": Command("boot again and again, and count", _declare_boots, boots.execute),
     "hunt": Command("one program under many seeds, until one fails", _declare_hunt, hunt.execute, takes_program=True),
     "soak": Command("load it for minutes, and look for what is lost", _declare_soak, soak.execute),

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import argparse
 import difflib
-from collections.abc import Sequence
+import shlex
+from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from lab.problem import WRONG_USE, Problem
@@ -79,6 +80,24 @@ def _unknown_option(parser: Parser, word: str, others: dict[str, Parser]) -> Pro
     if near := nearest(word.lstrip("-"), [name.lstrip("-") for name in option_names(parser)]):
         return Problem(what, f"did you mean --{near}?", WRONG_USE)
     return Problem(what, f"{parser.prog} --help lists what there is", WRONG_USE)
+
+
+def again(command: str, declare: Callable[[Parser], None], values: argparse.Namespace, leave_out: Sequence[str] = ()) -> str:
+    """The command line that gives these values: what is as usual is not said. `leave_out`: names of values that do not count."""
+    parser = Parser()
+    declare(parser)
+    words = ["./corral", command]
+    for action in parser._actions:
+        value = getattr(values, action.dest, None)
+        if action.dest in leave_out or value is None or value == action.default or action.dest == "help":
+            continue
+        for one in value if isinstance(action, argparse._AppendAction) else [value]:
+            words += action.option_strings[:1] + ([] if one is True else [_word(one)])
+    return shlex.join(words)
+
+
+def _word(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
 
 
 def positive(text: str) -> int:

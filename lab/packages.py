@@ -62,6 +62,8 @@ TABLE: tuple[Package, ...] = (
     _package("spin", "checks the models of the protocols", "models"),
     _package("gdb", "the debugger", "debug"),
     _package("python3-matplotlib", "draws plots", "plot"),
+    _package("python3-scipy", "tests whether figures that vary have changed", "statistics"),
+    _package("python3-distributed", "hands a sweep's points to the workers of a Dask cluster", "cluster"),
 )
 
 USES = frozenset(use for package in TABLE for use in package.uses)

@@ -8,10 +8,13 @@ from __future__ import annotations
 import shutil
 import sys
 import time
+from types import TracebackType
+
+BAR = 20  # characters
 
 
 class Progress:
-    """One named step: `step` redraws its line, `done` or `failed` ends it."""
+    """One named step: `step` redraws its line, `done` or `failed` ends it. In a `with` statement an exception is a failure."""
 
     def __init__(self, title: str) -> None:
         self._title = title
@@ -20,6 +23,13 @@ class Progress:
         self._drawn = False
         self.step("")
 
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if kind is not None:
+            self.failed()
+
     def step(self, text: str) -> None:
         if self._tty:
             width = shutil.get_terminal_size().columns
@@ -27,6 +37,11 @@ class Progress:
             sys.stderr.write(f"\r\x1b[K{line}")
             sys.stderr.flush()
             self._drawn = True
+
+    def of(self, done: int, all_of_them: int, text: str = "") -> None:
+        """How far it is, as a bar."""
+        filled = BAR * done // max(1, all_of_them)
+        self.step(f"[{'#' * filled}{'.' * (BAR - filled)}] {done}/{all_of_them}  {text}")
 
     def done(self, text: str = "", *, quiet: bool = False) -> None:
         """Ends the step; `quiet` leaves no line behind (nothing worth telling)."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lab import build, packages, paths
+from lab import build, emulators, packages, paths
 from lab.bench.table import lines
 from lab.options import Parser, positive, seed
 from lab.problem import WRONG_USE, Problem
@@ -57,12 +57,16 @@ def replay(file: Path) -> list[Report]:
 
 def _answer(file: Path, *words: str, page: str) -> Any:
     command = [str(paths.SIMULATOR), *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode == WRONG_USE:
-        raise Problem(f"{paths.shown(file)}: {done.stderr.strip()}", f"{page} says what a file may hold", WRONG_USE)
-    if done.returncode != 0:
-        raise Problem(f"the simulator failed: {done.stderr.strip() or done.returncode}", f"try it alone: {' '.join(command)}")
-    return json.loads(done.stdout)
+    child = emulators.start(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        said, complaint = (stream.decode() for stream in child.communicate())
+    finally:
+        emulators.stop(child)
+    if child.returncode == WRONG_USE:
+        raise Problem(f"{paths.shown(file)}: {complaint.strip()}", f"{page} says what a file may hold", WRONG_USE)
+    if child.returncode != 0:
+        raise Problem(f"the simulator failed: {complaint.strip() or child.returncode}", f"try it alone: {' '.join(command)}")
+    return json.loads(said)
 
 
 def _ms(ns: object) -> str:

@@ -71,13 +71,13 @@ def once(system: str, cores: int) -> dict[str, float]:
 
 def measure(plan: Plan) -> Results:
     rows: list[Row] = []
-    progress = Progress("Measuring boots on qemu")
     turns = [(cores, run) for cores in plan.cores for run in range(plan.runs)]
-    for number, (cores, run) in enumerate(turns, start=1):
-        for system in plan.systems if run % 2 == 0 else plan.systems[::-1]:
-            progress.step(f"[{number}/{len(turns)}] {system}, {cores} cores")
-            rows += [Row(system, "qemu", cores, 0, metric, value) for metric, value in once(system, cores).items()]
-    progress.done(f"{len(rows) // len(METRICS)} boots")
+    with Progress("Measuring boots on qemu") as progress:
+        for number, (cores, run) in enumerate(turns):
+            for system in plan.systems if run % 2 == 0 else plan.systems[::-1]:
+                progress.of(number, len(turns), f"{system}, {cores} cores")
+                rows += [Row(system, "qemu", cores, 0, metric, value) for metric, value in once(system, cores).items()]
+        progress.done(f"{len(rows) // len(METRICS)} boots")
     return Results(NAME, medians(rows))
 
 

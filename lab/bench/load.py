@@ -77,6 +77,7 @@ class Plan:
     loads: tuple[Load, ...]
     cores: tuple[int, ...]
     runs: int
+    options: str = ""  # more for Corral's kernel
 
 
 def chosen(names: str | None, *, quick: bool) -> tuple[Load, ...]:
@@ -136,21 +137,26 @@ def boots(plan: Plan) -> Iterator[tuple[int, str]]:
                 yield cores, system
 
 
+def once(plan: Plan, system: str, cores: int, patience: float | None = None) -> list[Row]:
+    """One boot, in which everything is measured."""
+    job = systems.Job(script(plan), files(plan.loads), plan.options)
+    text = systems.run(system, plan.instrument, cores, job, memory_mib=MEMORY_MIB, patience=patience)
+    found = parse(text)
+    missing = [load.name for load in plan.loads if load.name not in found]
+    if missing:
+        raise Problem(f"{system} with {cores} cores gave no result for {', '.join(missing)}:\n{text[-2000:]}")
+    options = plan.options if system == "corral" else ""
+    return [Row(system, plan.instrument, cores, load.tasks, load.name, found[load.name], options) for load in plan.loads]
+
+
 def measure(plan: Plan) -> Results:
-    carried = files(plan.loads)
-    rows: list[Row] = []
     todo = list(boots(plan))
-    progress = Progress(f"Measuring loads on {plan.instrument}")
-    for number, (cores, system) in enumerate(todo, start=1):
-        progress.step(f"[{number}/{len(todo)}] {system}, {cores} cores")
-        text = systems.run(system, plan.instrument, cores, systems.Job(script(plan), carried), memory_mib=MEMORY_MIB)
-        found = parse(text)
-        missing = [load.name for load in plan.loads if load.name not in found]
-        if missing:
-            progress.failed()
-            raise Problem(f"{system} with {cores} cores gave no result for {', '.join(missing)}:\n{text[-2000:]}")
-        rows += [Row(system, plan.instrument, cores, load.tasks, load.name, found[load.name]) for load in plan.loads]
-    progress.done(f"{len(rows)} results")
+    rows: list[Row] = []
+    with Progress(f"Measuring loads on {plan.instrument}") as progress:
+        for number, (cores, system) in enumerate(todo):
+            progress.of(number, len(todo), f"{system}, {cores} cores")
+            rows += once(plan, system, cores)
+        progress.done(f"{len(rows)} results")
     return Results(NAME, medians(rows))
 
 
@@ -186,20 +192,3 @@ def report(results: Results, plan: Plan) -> list[str]:
         verdicts += more
     compared = [verdict for verdict in verdicts if verdict is not None]
     return [*out, "", f"No longer than on Linux: {sum(compared)} of {len(compared)} compared."]
-
-
-def command(plan: Plan, *, quick: bool) -> str:
-    """The command line that measures this again."""
-    instrument = next(word for word, name in INSTRUMENTS.items() if name == plan.instrument)
-    line = f"./corral bench {NAME} --instrument {instrument}"
-    if plan.loads == chosen(None, quick=quick):
-        line += " --quick" if quick else ""
-    else:
-        line += f" --loads {','.join(load.name for load in plan.loads)}"
-    if plan.cores != CORES[plan.instrument]:
-        line += f" --cores {','.join(map(str, plan.cores))}"
-    if plan.instrument == "qemu":
-        line += f" --runs {plan.runs}"
-    if len(plan.systems) == 1:
-        line += f" --system {plan.systems[0]}"
-    return line

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import statistics
 from argparse import Namespace
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
-from lab import build, linux, packages, paths
-from lab.bench import boot, load, mandelbrot, operations, plot
-from lab.bench.results import SYSTEMS, Results
+from lab import build, linux, options, packages, paths
+from lab.bench import boot, host, load, mandelbrot, operations, plot
+from lab.bench.results import SYSTEMS, Results, spread
 from lab.machine import check_cores
 from lab.options import Parser, choose, numbers, positive
 from lab.problem import WRONG_USE, Problem
@@ -38,7 +40,7 @@ def declare(parser: Parser) -> None:
     parser.add_argument("--cores", type=numbers, metavar="LIST", help="such as 1,2,4 or 1-4")
     parser.add_argument("--threads", type=numbers, metavar="LIST", help="such as 1,2,4,8")
     parser.add_argument("--append", default="", metavar="OPTIONS",
-                        help="of bench mandelbrot: more options for Corral's kernel, such as sched.algorithm=rr")
+                        help="not of bench boot: more options for Corral's kernel, such as sched.algorithm=rr")
     parser.add_argument("--runs", type=positive, metavar="N", help=f"median of N runs (default {RUNS})")
     parser.add_argument("--system", metavar="NAME", help="only corral, or only linux")
     parser.add_argument("--quick", action="store_true", help="few points, one run each: a look, not a result")
@@ -58,15 +60,29 @@ def execute(values: Namespace, _: list[str]) -> int:
     measure = bench(values, instrument, systems)
     _prepare(instrument, systems, verbose=values.verbose, yes=values.yes)
     results, lines = measure()
-    print("\n".join(lines))
+    values.instrument = instrument
+    again = options.again("bench", declare, values, leave_out=("json", "plot"))
+    results = replace(results, command=again, host=host.facts())
+    print("\n".join([*lines, *spreads(results), "", f"Again: {again}"]))
     _keep(results, f"{name}-{instrument}", values.json, values.plot)
     return 0
+
+
+def spreads(results: Results) -> list[str]:
+    """How far the runs of one point were apart; nothing where each has one run, or all are alike."""
+    several = [row for row in results.rows if len(set(row.samples)) > 1]
+    if not several:
+        return []
+    worst = max(several, key=spread)
+    middle = statistics.median(map(spread, several))
+    return ["", f"Spread of the runs (half of highest - lowest): median ±{middle:.1%}, at most ±{spread(worst):.1%} "
+            f"({worst.system}, {worst.cores} cores, {worst.threads} threads, {worst.metric})."]
 
 
 def _check_options(name: str, values: Namespace) -> None:
     if values.threads and name != mandelbrot.NAME:
         raise Problem(f"bench {name} has no threads to choose", "leave out --threads", WRONG_USE)
-    if values.append and name != mandelbrot.NAME:
+    if values.append and name == boot.NAME:
         raise Problem(f"bench {name} has no options for Corral's kernel", "leave out --append", WRONG_USE)
     if name != operations.NAME and (values.operations or values.by != "processes"):
         raise Problem("--operations and --by belong to bench operations", f"leave them out of bench {name}", WRONG_USE)
@@ -124,11 +140,11 @@ def _operations(values: Namespace, word: str, systems: tuple[str, ...]) -> Measu
         raise Problem("the count of instructions is the sum of all cores, and shows no scaling",
                       "take --instrument bochs for several cores", WRONG_USE)
     plan = operations.Plan(instrument, systems, operations.chosen(values.operations, quick=values.quick), cores,
-                           values.runs or (1 if values.quick else RUNS), values.by)
+                           values.runs or (1 if values.quick else RUNS), values.by, values.append)
 
     def measure() -> tuple[Results, list[str]]:
         results = operations.measure(plan)
-        return results, [*operations.report(results, plan), "", f"Again: {operations.command(plan, quick=values.quick)}"]
+        return results, operations.report(results, plan)
 
     return measure
 
@@ -140,11 +156,11 @@ def _load(values: Namespace, word: str, systems: tuple[str, ...]) -> Measure:
         raise Problem("the count of instructions is the sum of all cores, and shows no scaling",
                       "take --instrument bochs for several cores", WRONG_USE)
     plan = load.Plan(instrument, systems, load.chosen(values.loads, quick=values.quick), cores,
-                     values.runs or (1 if values.quick else RUNS))
+                     values.runs or (1 if values.quick else RUNS), values.append)
 
     def measure() -> tuple[Results, list[str]]:
         results = load.measure(plan)
-        return results, [*load.report(results, plan), "", f"Again: {load.command(plan, quick=values.quick)}"]
+        return results, load.report(results, plan)
 
     return measure
 
@@ -157,6 +173,7 @@ def _keep(results: Results, name: str, json: Path | None, picture: Path | None) 
             results.write(file)
         except OSError as error:
             raise Problem(f"{file} cannot be written: {error.strerror}", "give --json another place") from None
-    drawn = picture or paths.RESULTS / f"{name}.png"
+    drawn = [picture] if picture else [paths.RESULTS / f"{name}{kind}" for kind in plot.KINDS]
     plot.PLOTS[results.bench](results, drawn)
-    print(f"\nResults: {', '.join(paths.shown(file) for file in kept)}; plot: {paths.shown(drawn)}")
+    shown = [", ".join(paths.shown(file) for file in files) for files in (kept, drawn)]
+    print(f"\nResults: {shown[0]}; plot: {shown[1]}")

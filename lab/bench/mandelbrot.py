@@ -94,31 +94,38 @@ def boots(plan: Plan) -> Iterator[tuple[int, str, int]]:
                 yield cores, system, plan.runs if virtual else 1
 
 
+def once(plan: Plan, system: str, cores: int, runs: int, patience: float | None = None) -> list[Sample]:
+    """One boot, in which everything is drawn `runs` times."""
+    threads = plan.threads_at(cores)
+    job = systems.Job(script(threads, runs, plan.workload), {"mandelbrot": systems.program("mandelbrot")}, plan.options)
+    text = systems.run(system, plan.instrument, cores, job, patience=patience)
+    samples = parse(text)
+    if len(samples) != len(threads) * runs:
+        raise Problem(f"{system} with {cores} cores gave {len(samples)} of {len(threads) * runs} results:\n{text[-2000:]}")
+    return samples
+
+
+def rows_of(plan: Plan, system: str, cores: int, samples: list[Sample]) -> list[Row]:
+    options = plan.options if system == "corral" else ""
+    return [Row(system, plan.instrument, cores, sample.threads, metric, value, options)
+            for sample in samples for metric, value in (("total_ms", sample.total_ms), ("compute_ms", sample.compute_ms))]
+
+
 def measure(plan: Plan) -> Results:
-    files = {"mandelbrot": systems.program("mandelbrot")}
     rows: list[Row] = []
     checksums: dict[str, str] = {}
     todo = list(boots(plan))
-    progress = Progress(f"Measuring mandelbrot on {plan.instrument}")
-    for number, (cores, system, runs) in enumerate(todo, start=1):
-        progress.step(f"[{number}/{len(todo)}] {system}, {cores} cores")
-        threads = plan.threads_at(cores)
-        job = systems.Job(script(threads, runs, plan.workload), files, plan.options)
-        text = systems.run(system, plan.instrument, cores, job)
-        samples = parse(text)
-        if len(samples) != len(threads) * runs:
-            progress.failed()
-            raise Problem(f"{system} with {cores} cores gave {len(samples)} of {len(threads) * runs} results:\n"
-                          f"{text[-2000:]}")
-        for sample in samples:
-            checksums.setdefault(sample.checksum, f"{system}, {cores} cores, {sample.threads} threads")
-            for metric, value in (("total_ms", sample.total_ms), ("compute_ms", sample.compute_ms)):
-                rows.append(Row(system, plan.instrument, cores, sample.threads, metric, value))
-    if len(checksums) > 1:
-        progress.failed()
-        found = "; ".join(f"{value} on {where}" for value, where in checksums.items())
-        raise Problem(f"the picture is not the same everywhere: {found}")
-    progress.done(f"{len(rows) // 2} runs")
+    with Progress(f"Measuring mandelbrot on {plan.instrument}") as progress:
+        for number, (cores, system, runs) in enumerate(todo):
+            progress.of(number, len(todo), f"{system}, {cores} cores")
+            samples = once(plan, system, cores, runs)
+            rows += rows_of(plan, system, cores, samples)
+            for sample in samples:
+                checksums.setdefault(sample.checksum, f"{system}, {cores} cores, {sample.threads} threads")
+        if len(checksums) > 1:
+            found = "; ".join(f"{value} on {where}" for value, where in checksums.items())
+            raise Problem(f"the picture is not the same everywhere: {found}")
+        progress.done(f"{len(rows) // 2} runs")
     return Results(NAME, medians(rows))
 
 

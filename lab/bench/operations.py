@@ -81,6 +81,7 @@ class Plan:
     cores: tuple[int, ...]
     runs: int
     by: str = "processes"
+    options: str = ""  # more for Corral's kernel
 
     def measured(self, cores: int) -> list[Operation]:
         return [operation for operation in self.operations if cores == 1 or operation.name not in NOT_PARALLEL]
@@ -129,30 +130,35 @@ def boots(plan: Plan) -> Iterator[tuple[int, str]]:
                 yield cores, system
 
 
+def once(plan: Plan, system: str, cores: int, patience: float | None = None) -> list[Row]:
+    """One boot, in which everything is measured."""
+    job = systems.Job(script(plan, cores), files(), plan.options)
+    text = systems.run(system, plan.instrument, cores, job, memory_mib=MEMORY_MIB, patience=patience)
+    found = {fields["name"]: fields for fields in parse(text)}
+    missing = [operation.name for operation in plan.measured(cores) if operation.name not in found]
+    if missing:
+        raise Problem(f"{system} with {cores} cores gave no result for {', '.join(missing)}:\n{text[-2000:]}")
+    return [_row(plan, system, cores, found[operation.name]) for operation in plan.measured(cores)]
+
+
 def measure(plan: Plan) -> Results:
-    carried = files()
-    rows: list[Row] = []
     todo = list(boots(plan))
-    progress = Progress(f"Measuring operations on {plan.instrument}")
-    for number, (cores, system) in enumerate(todo, start=1):
-        progress.step(f"[{number}/{len(todo)}] {system}, {cores} cores")
-        job = systems.Job(script(plan, cores), carried)
-        text = systems.run(system, plan.instrument, cores, job, memory_mib=MEMORY_MIB)
-        found = {fields["name"]: fields for fields in parse(text)}
-        missing = [operation.name for operation in plan.measured(cores) if operation.name not in found]
-        if missing:
-            progress.failed()
-            raise Problem(f"{system} with {cores} cores gave no result for {', '.join(missing)}:\n{text[-2000:]}")
-        rows += [_row(plan, system, cores, found[operation.name]) for operation in plan.measured(cores)]
-    progress.done(f"{len(rows)} results")
+    rows: list[Row] = []
+    with Progress(f"Measuring operations on {plan.instrument}") as progress:
+        for number, (cores, system) in enumerate(todo):
+            progress.of(number, len(todo), f"{system}, {cores} cores")
+            rows += once(plan, system, cores)
+        progress.done(f"{len(rows)} results")
     return Results(NAME, medians(rows))
 
 
 def _row(plan: Plan, system: str, cores: int, fields: dict[str, str]) -> Row:
     name = fields["name"]
+    options = plan.options if system == "corral" else ""
     if UNSUPPORTED in fields:
-        return Row(system, plan.instrument, cores, cores, f"{name} {UNSUPPORTED}", float(fields[UNSUPPORTED]))
-    return Row(system, plan.instrument, cores, cores, name, float(fields["ns" if plan.instrument == "qemu" else "ticks"]))
+        return Row(system, plan.instrument, cores, cores, f"{name} {UNSUPPORTED}", float(fields[UNSUPPORTED]), options)
+    value = float(fields["ns" if plan.instrument == "qemu" else "ticks"])
+    return Row(system, plan.instrument, cores, cores, name, value, options)
 
 
 def scale(results: Results, system: str, name: str, cores: int) -> float | None:
@@ -222,22 +228,3 @@ def report(results: Results, plan: Plan) -> list[str]:
         if cores > 1:
             out += _scaling(results, plan, cores)
     return out
-
-
-def command(plan: Plan, *, quick: bool) -> str:
-    """The command line that measures this again."""
-    instrument = next(word for word, name in INSTRUMENTS.items() if name == plan.instrument)
-    line = f"./corral bench {NAME} --instrument {instrument}"
-    if plan.operations == chosen(None, quick=quick):
-        line += " --quick" if quick else ""
-    else:
-        line += f" --operations {','.join(operation.name for operation in plan.operations)}"
-    if plan.cores != CORES[plan.instrument]:
-        line += f" --cores {','.join(map(str, plan.cores))}"
-    if plan.instrument == "qemu":
-        line += f" --runs {plan.runs}"
-    if plan.by != "processes":
-        line += f" --by {plan.by}"
-    if len(plan.systems) == 1:
-        line += f" --system {plan.systems[0]}"
-    return line

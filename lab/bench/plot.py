@@ -1,4 +1,4 @@
-"""Plots, when python3-matplotlib is there. One picture per measurement."""
+"""Plots, when python3-matplotlib is there. One picture per measurement, in each of `KINDS`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from lab.bench.results import Results
 from lab.problem import Problem
 
 COLOURS = {"corral": "#b5542a", "linux": "#2a6fb5"}
+KINDS = (".png", ".svg")
 MARKS = {1: "o", 2: "s", 3: "^", 4: "D", 8: "v"}
 
 
@@ -24,7 +25,7 @@ def _figure(width: float, height: float) -> tuple[Any, Any]:
     return pyplot.subplots(1, 2, figsize=(width, height), layout="constrained")
 
 
-def mandelbrot(results: Results, file: Path) -> None:
+def mandelbrot(results: Results, files: list[Path]) -> None:
     """Left: total time by threads, a line per core count. Right: speed-up by cores."""
     figure, (times, speeds) = _figure(11, 4.5)
     cores = sorted({at for at, _ in results.points()})
@@ -45,7 +46,7 @@ def mandelbrot(results: Results, file: Path) -> None:
     _speed_up(results, speeds, cores)
     instruments = ", ".join(sorted({row.instrument for row in results.rows}))
     figure.suptitle(f"Mandelbrot, the identical binary on both systems ({instruments})")
-    _save(figure, file)
+    _save(figure, files)
 
 
 def _speed_up(results: Results, axes: Any, cores: list[int]) -> None:
@@ -64,7 +65,7 @@ def _speed_up(results: Results, axes: Any, cores: list[int]) -> None:
     axes.legend(fontsize="small")
 
 
-def boot(results: Results, file: Path) -> None:
+def boot(results: Results, files: list[Path]) -> None:
     """Bars by core count: time to the prompt, and memory in use there."""
     figure, panels = _figure(9, 4)
     cores = sorted({at for at, _ in results.points()})
@@ -77,10 +78,10 @@ def boot(results: Results, file: Path) -> None:
         axes.set_xlabel("cores")
         axes.set_ylabel(label)
         axes.legend(fontsize="small")
-    _save(figure, file)
+    _save(figure, files)
 
 
-def operations(results: Results, file: Path) -> None:
+def operations(results: Results, files: list[Path]) -> None:
     """Left: Corral's cost as a multiple of Linux's. Right: what several cores gain."""
     from lab.bench.operations import BY_NAME, UNITS, scale
 
@@ -104,10 +105,10 @@ def operations(results: Results, file: Path) -> None:
     gains.legend(fontsize="small")
     gains.set_visible(cores > 1)
     figure.suptitle("Basic operations, the identical binary on both systems")
-    _save(figure, file)
+    _save(figure, files)
 
 
-def load(results: Results, file: Path) -> None:
+def load(results: Results, files: list[Path]) -> None:
     """Left: Corral's time as a multiple of Linux's. Right: what further cores gain. A group of bars for each load."""
     from lab.bench.load import BY_NAME, gain
 
@@ -132,16 +133,17 @@ def load(results: Results, file: Path) -> None:
     gains.legend(fontsize="small")
     gains.set_visible(max(cores) > 1)
     figure.suptitle("hackbench and sysbench, the identical binaries on both systems")
-    _save(figure, file)
+    _save(figure, files)
 
 
-def _save(figure: Any, file: Path) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        figure.savefig(file, dpi=120)
-    except (OSError, ValueError) as error:
-        raise Problem(f"the plot cannot be written to {file}: {error}", "give --plot a name such as plot.png") from None
+def _save(figure: Any, files: list[Path]) -> None:
+    for file in files:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            figure.savefig(file, dpi=120)
+        except (OSError, ValueError) as error:
+            raise Problem(f"the plot cannot be written to {file}: {error}", "give --plot a name such as plot.png") from None
 
 
-PLOTS: dict[str, Callable[[Results, Path], None]] = {"mandelbrot": mandelbrot, "boot": boot, "operations": operations,
+PLOTS: dict[str, Callable[[Results, list[Path]], None]] = {"mandelbrot": mandelbrot, "boot": boot, "operations": operations,
                                                      "load": load}  # fmt: skip

@@ -1,20 +1,25 @@
 """The one form in which every measurement leaves this house.
 
-`{"bench": name, "rows": [{"system", "instrument", "cores", "threads", "metric",
-"value"}, …]}`: a row is one point, its value the median of the runs.
+A row is one point and what was measured there: `value`, the median of `runs`. Rows of one bench, with the command that
+repeats it and the machine that it ran on, are `Results`: a JSON file, or a part of a sweep's (docs/sweeps.md).
 """
 
 from __future__ import annotations
 
 import json
 import statistics
-from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 
+from lab.problem import WRONG_USE, Problem
+
+VERSION = 2
 SYSTEMS = ("corral", "linux")
-INSTRUMENTS = ("qemu", "bochs", "icount")
+# qemu: wall time; icount: QEMU, time counts instructions; seeded: QEMU with --seed, the same on several cores.
+INSTRUMENTS = ("qemu", "bochs", "icount", "seeded", "simulator")
+NOISY = ("qemu",)  # the others give the same figures again
+BETTER = ("lower", "higher", "neither")  # neither: a change is only a change, such as of a number of decisions
 
 
 @dataclass(frozen=True)
@@ -25,16 +30,31 @@ class Row:
     threads: int
     metric: str
     value: float
+    options: str = ""  # of Corral's kernel
+    seed: int = 0  # 0: none
+    better: str = "lower"
+    runs: tuple[float, ...] = ()  # in the order of time; empty: `value` is all there is
 
     def __post_init__(self) -> None:
-        if self.system not in SYSTEMS or self.instrument not in INSTRUMENTS:
+        if self.system not in SYSTEMS or self.instrument not in INSTRUMENTS or self.better not in BETTER:
             raise ValueError(f"not a row of ours: {self}")
+
+    @property
+    def samples(self) -> tuple[float, ...]:
+        return self.runs or (self.value,)
+
+    @property
+    def point(self) -> tuple[object, ...]:
+        """What was measured and where: the same for all runs of it."""
+        return (self.system, self.instrument, self.cores, self.threads, self.options, self.seed, self.metric)
 
 
 @dataclass(frozen=True)
 class Results:
     bench: str
     rows: tuple[Row, ...]
+    command: str = ""  # that measures this again
+    host: Mapping[str, str] = field(default_factory=dict)  # lab/bench/host.py
 
     def value(self, system: str, cores: int, threads: int, metric: str) -> float | None:
         for row in self.rows:
@@ -47,21 +67,54 @@ class Results:
         return sorted({(row.cores, row.threads) for row in self.rows})
 
     def to_json(self) -> str:
-        return json.dumps({"bench": self.bench, "rows": [asdict(row) for row in self.rows]}, indent=1) + "\n"
+        rows = [_short(row) for row in self.rows]
+        return json.dumps({"version": VERSION, "bench": self.bench, "command": self.command, "host": dict(self.host),
+                           "rows": rows}, indent=1) + "\n"
 
     def write(self, file: Path) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(self.to_json(), encoding="utf-8")
 
 
-def from_json(text: str) -> Results:
-    data = json.loads(text)
-    return Results(data["bench"], tuple(Row(**row) for row in data["rows"]))
+USUAL = {item.name: item.default for item in fields(Row)}
+
+
+def _short(row: Row) -> dict[str, object]:
+    """Without what is as usual."""
+    return {name: value for name, value in asdict(row).items() if value != USUAL[name]}
+
+
+def check_version(found: object, where: str) -> None:
+    if found != VERSION:
+        raise Problem(f"{where}: results of version {found}, this is version {VERSION}",
+                      "measure again, or read them with the Corral that wrote them", WRONG_USE)
+
+
+def from_json(text: str, where: str = "results") -> Results:
+    """A Problem when the text is none of ours, or another version's."""
+    try:
+        data = json.loads(text)
+        if "bench" not in data or "rows" not in data:
+            raise ValueError
+        check_version(data.get("version", 1), where)
+        rows = tuple(Row(**{**row, "runs": tuple(row.get("runs", ()))}) for row in data["rows"])
+        return Results(data["bench"], rows, data["command"], data["host"])
+    except (ValueError, TypeError, KeyError):
+        raise Problem(f"{where}: these are no results of a measurement", "name a file that ./corral bench or ./corral sweep wrote",
+                      WRONG_USE) from None
 
 
 def medians(rows: Iterable[Row]) -> tuple[Row, ...]:
-    """One row per point: the median of its runs, in the order of first appearance."""
-    values: dict[tuple[str, str, int, int, str], list[float]] = defaultdict(list)
+    """One row per point with all its runs, in the order of first appearance."""
+    found: dict[tuple[object, ...], Row] = {}
+    values: dict[tuple[object, ...], list[float]] = {}
     for row in rows:
-        values[(row.system, row.instrument, row.cores, row.threads, row.metric)].append(row.value)
-    return tuple(Row(*key, round(statistics.median(runs), 3)) for key, runs in values.items())
+        found.setdefault(row.point, row)
+        values.setdefault(row.point, []).extend(row.samples)
+    return tuple(replace(row, value=round(statistics.median(values[point]), 3), runs=tuple(values[point]))
+                 for point, row in found.items())
+
+
+def spread(row: Row) -> float:
+    """Half the distance from the lowest to the highest run, as a part of the median."""
+    return (max(row.samples) - min(row.samples)) / 2 / abs(row.value) if row.value else 0.0

@@ -6,7 +6,6 @@ Every experiment goes through here: the script and the files it needs stand in
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +30,7 @@ class Job:
     script: str
     files: dict[str, bytes]
     options: str = ""  # more for Corral's kernel
+    seed: int | None = None  # of the instrument `seeded`
 
 
 def program(name: str) -> bytes:
@@ -48,14 +48,16 @@ def _parts(system: str, instrument: str, job: Job, work: Path) -> iso.Entry:
         initramfs = linux.initramfs(work / "linux.cpio", files)
         return iso.Entry("linux", linux.kernel(), initramfs, " ".join(linux.options(instrument)))
     initramfs = payload.initramfs(files, work)
-    line = command_line.compose(["quiet", *job.options.split()], ["/bin/sh", f"/host/{SCRIPT}"])
+    seed = [] if job.seed is None else [f"interleave.seed={job.seed}"]
+    line = command_line.compose(["quiet", *job.options.split(), *seed], ["/bin/sh", f"/host/{SCRIPT}"])
     return iso.Entry("multiboot2", paths.KERNEL_ELF, initramfs, line)
 
 
-def run(system: str, instrument: str, cores: int, job: Job, *, memory_mib: int = MEMORY_MIB) -> str:
+def run(system: str, instrument: str, cores: int, job: Job, *, memory_mib: int = MEMORY_MIB, patience: float | None = None) -> str:
     """Boots, lets the script run to its end, and returns all it printed.
 
-    `instrument`: qemu (wall time), icount (QEMU, time counts instructions) or bochs.
+    `instrument`: qemu (wall time), icount (QEMU, time counts instructions), seeded (QEMU, deterministic on any number of
+    cores; Corral only) or bochs. `patience`: seconds after which it has failed.
     """
     with tempfile.TemporaryDirectory(prefix="corral-bench-") as name:
         work = Path(name)
@@ -63,14 +65,13 @@ def run(system: str, instrument: str, cores: int, job: Job, *, memory_mib: int =
         if instrument == "bochs":
             image = iso.make(parts, work / "bench.iso", quiet=True)
             session = bochs.Session(work / "session")
-            text = bochs.run(session, image, cores, memory_mib, timeout=BOCHS_LIMIT_SECONDS)
+            text = bochs.run(session, image, cores, memory_mib, timeout=patience or BOCHS_LIMIT_SECONDS)
         else:
             boot = Boot(parts.kernel, parts.initramfs, parts.line)
-            emulated = Machine(cores, memory_mib=memory_mib, count_instructions=instrument == "icount")
-            with guest.Guest(emulated, boot, patience=QEMU_LIMIT_SECONDS) as machine:
+            emulated = Machine(cores, memory_mib=memory_mib, seed=job.seed, count_instructions=instrument == "icount")
+            with guest.Guest(emulated, boot, patience=patience or QEMU_LIMIT_SECONDS) as machine:
                 machine.ended()
                 text = machine.text
     if END not in text:
-        print(text[-3000:], file=sys.stderr)
-        raise Problem(f"{system} on {instrument} with {cores} cores did not finish its script (output above)")
+        raise Problem(f"{system} on {instrument} with {cores} cores did not finish its script:\n{text[-3000:]}")
     return text.replace("\r\n", "\n")

@@ -14,11 +14,11 @@ from lab.testing.selection import Selection
 from lab.testing.tally import Tally
 
 USES = {
-    "lab": ("linux", "style"),
+    "lab": ("linux", "style", "statistics"),
     "style": ("build", "style"),
     "models": ("models",),
     "host": ("host-tests",),
-    "simulator": ("simulator",),
+    "simulator": ("simulator", "cluster"),
     "kernel": ("build", "qemu"),
     "system": ("build", "qemu", "image", "uefi", "linux", "bochs", "plot", "go"),
 }

@@ -29,13 +29,6 @@ class Loads(unittest.TestCase):
                 "@load: mutex\nGeneral statistics:\n    total time:                          0.0456s\n@load: cpu\nno luck\n")
         self.assertEqual(load.parse(text), {"threads-pipe": 123.0, "mutex": 45.6})
 
-    def test_the_command_that_repeats_it(self) -> None:
-        self.assertEqual(load.command(self.plan("mutex,cpu"), quick=False),
-                         "./corral bench load --instrument bochs --loads mutex,cpu --cores 1,8")
-        quick = load.Plan("icount", ("linux",), load.chosen(None, quick=True), (1,), 1)
-        self.assertEqual(load.command(quick, quick=True),
-                         "./corral bench load --instrument instructions --quick --system linux")
-
     def test_unknown_loads_are_refused(self) -> None:
         with self.assertRaises(Problem):
             load.chosen("threads-pip", quick=False)

@@ -2,8 +2,10 @@
 
 import contextlib
 import io
+import shlex
 import unittest
 
+from lab import options
 from lab.main import main, understand
 from lab.problem import WRONG_USE, Problem
 
@@ -58,6 +60,30 @@ class Refusals(unittest.TestCase):
         for mend in ("did you mean `qemu`", "did you mean `mandelbrot`", "did you mean `bochs`",
                      "did you mean `kernel`", "1 to 255", "--memory 512M"):
             self.assertIn(mend, said.getvalue())
+
+
+class Again(unittest.TestCase):
+    def again(self, *words: str, leave_out: tuple[str, ...] = ()) -> str:
+        command, values, _ = understand(list(words))
+        return options.again(words[0], command.declare, values, leave_out)
+
+    def test_what_is_not_as_usual_is_said(self) -> None:
+        self.assertEqual(self.again("bench", "operations", "--cores", "1-2", "--quick", "--append", "a b", "--runs=4"),
+                         "./corral bench operations --cores 1,2 --append 'a b' --runs 4 --quick")
+        self.assertEqual(self.again("bench", "boot", "--by", "processes"), "./corral bench boot")
+
+    def test_what_is_given_again_and_again_is_said_again_and_again(self) -> None:
+        self.assertEqual(self.again("simulate", "w.json", "--algorithm", "rr", "--algorithm", "cfs"),
+                         "./corral simulate w.json --algorithm rr --algorithm cfs")
+
+    def test_what_does_not_count_is_left_out(self) -> None:
+        self.assertEqual(self.again("sweep", "grid.toml", "--jobs", "7", "--yes", leave_out=("jobs", "yes")), "./corral sweep grid.toml")
+
+    def test_it_is_understood_as_before(self) -> None:
+        words = ["bench", "load", "--loads", "mutex", "--system", "linux", "--instrument", "wall", "--threads", "1,4"]
+        _, before, _ = understand(words)
+        _, after, _ = understand(shlex.split(self.again(*words))[1:])
+        self.assertEqual(after, before)
 
 
 class Understood(unittest.TestCase):

@@ -5,7 +5,7 @@ import unittest
 
 from lab.bench import boot, mandelbrot, operations, published
 from lab.bench.mandelbrot import Plan, Workload
-from lab.bench.results import Results, Row, from_json, medians
+from lab.bench.results import Results, Row, from_json, medians, spread
 from lab.problem import Problem
 
 
@@ -15,13 +15,23 @@ def row(system: str, cores: int, threads: int, value: float, metric: str = "tota
 
 class Form(unittest.TestCase):
     def test_exact_form(self) -> None:
-        text = Results("mandelbrot", (row("corral", 2, 4, 1.5),)).to_json()
-        self.assertEqual(json.loads(text), {"bench": "mandelbrot", "rows": [
-            {"system": "corral", "instrument": "qemu", "cores": 2, "threads": 4, "metric": "total_ms", "value": 1.5}]})
+        text = Results("mandelbrot", (row("corral", 2, 4, 1.5),), "./corral bench mandelbrot", {"cores": "2"}).to_json()
+        self.assertEqual(json.loads(text), {
+            "version": 2, "bench": "mandelbrot", "command": "./corral bench mandelbrot", "host": {"cores": "2"}, "rows": [
+                {"system": "corral", "instrument": "qemu", "cores": 2, "threads": 4, "metric": "total_ms", "value": 1.5}]})
 
     def test_reads_back(self) -> None:
-        results = Results("boot", (row("linux", 1, 0, 3.25, "boot_ms"),))
+        varied = Row("corral", "seeded", 4, 2, "moves", 2.0, "sched.algorithm=rr", 7, "neither", (1.0, 2.0, 3.0))
+        results = Results("boot", (row("linux", 1, 0, 3.25, "boot_ms"), varied), "./corral", {"cores": "2"})
         self.assertEqual(from_json(results.to_json()), results)
+
+    def test_other_versions_and_other_files_are_refused(self) -> None:
+        for text in ('{"bench": "boot", "rows": []}', '{"version": 3, "bench": "boot", "rows": []}'):
+            with self.assertRaisesRegex(Problem, r"version (1|3), this is version 2\s+Mend: measure again"):
+                from_json(text)
+        for text in ("", "[]", "{}", "7", '{"version": 2, "bench": "boot", "rows": [{}], "command": "", "host": {}}'):
+            with self.subTest(text=text), self.assertRaisesRegex(Problem, "no results"):
+                from_json(text)
 
     def test_unknown_systems_and_instruments_are_refused(self) -> None:
         with self.assertRaises(ValueError):
@@ -31,7 +41,10 @@ class Form(unittest.TestCase):
 
     def test_medians_of_runs(self) -> None:
         rows = [row("corral", 1, 1, value) for value in (9.0, 1.0, 2.0)] + [row("linux", 1, 1, 5.0)]
-        self.assertEqual(medians(rows), (row("corral", 1, 1, 2.0), row("linux", 1, 1, 5.0)))
+        self.assertEqual([(found.system, found.value, found.runs) for found in medians(rows)],
+                         [("corral", 2.0, (9.0, 1.0, 2.0)), ("linux", 5.0, (5.0,))])
+        self.assertEqual(spread(medians(rows)[0]), 2.0)
+        self.assertEqual(medians(medians(rows)), medians(rows))
 
 
 class Mandelbrot(unittest.TestCase):
@@ -113,13 +126,6 @@ class Operations(unittest.TestCase):
         self.assertEqual([fields["name"] for fields in operations.parse(text)], ["fork", "unix-socket"])
         self.assertEqual(operations.parse(text)[0]["ticks"], "7.250")
         self.assertEqual(operations.parse(text)[1]["unsupported"], "97")
-
-    def test_the_command_that_repeats_it(self) -> None:
-        self.assertEqual(operations.command(self.plan("fork,getpid"), quick=False),
-                         "./corral bench operations --instrument bochs --operations getpid,fork")
-        quick = operations.Plan("icount", ("linux",), operations.chosen(None, quick=True), (1,), 1)
-        self.assertEqual(operations.command(quick, quick=True),
-                         "./corral bench operations --instrument instructions --quick --system linux")
 
     def test_unknown_operations_are_refused(self) -> None:
         with self.assertRaises(Problem):

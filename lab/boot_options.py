@@ -1,0 +1,50 @@
+"""The kernel's options and policies, as docs/boot-options.md lists them.
+
+The build writes that page from the kernel's own tables and refuses one that is out of date, so it is true of what is built.
+The kernel itself only warns of a wrong option and boots: a measurement must not.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+
+from lab import paths
+from lab.options import choose
+from lab.problem import WRONG_USE, Problem
+
+PAGE = paths.ROOT / "docs" / "boot-options.md"
+OPTION = re.compile(r"^\| `([\w.]+)(?:=([^`]+))?` \|", re.MULTILINE)
+POLICIES = re.compile(r"^\| `(sched\.\w+)=` \| what it is \|\n\|[-|]+\|\n((?:\|.*\n)+)", re.MULTILINE)
+NAME = re.compile(r"^\| ([\w-]+) \|", re.MULTILINE)
+
+
+@functools.cache
+def kinds() -> dict[str, str]:
+    """By an option's name what it takes, as the page has it; "": nothing."""
+    return {name: kind.replace("\\|", "|") for name, kind in OPTION.findall(PAGE.read_text(encoding="utf-8"))}
+
+
+@functools.cache
+def policies() -> dict[str, tuple[str, ...]]:
+    """By an option's name the policies that it chooses from."""
+    text = PAGE.read_text(encoding="utf-8") + "\n"
+    return {option: tuple(NAME.findall(rows)) for option, rows in POLICIES.findall(text)}
+
+
+def check(name: str, value: str) -> None:
+    """A Problem when the kernel has no such option, or would refuse its value; `value` is "" for an option without one.
+
+    A policy's tunables are not looked at.
+    """
+    kind = kinds()[choose(name, list(kinds()), "boot option")]
+    if bool(value) != bool(kind):
+        raise Problem(f"{name}: a value is {'wanted' if kind else 'not taken'}", f"docs/boot-options.md: {name}={kind}", WRONG_USE)
+    if name in policies():
+        choose(value.partition(":")[0], policies()[name], name)
+    elif "|" in kind:
+        choose(value, kind.split("|"), name)
+    elif "…" in kind:
+        low, high = map(int, kind.split("…"))
+        if not value.isdecimal() or not low <= int(value) <= high:
+            raise Problem(f"{name}={value}: out of range", f"{low} to {high}", WRONG_USE)

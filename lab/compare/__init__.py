@@ -1,0 +1,1 @@
+"""What has changed between two sets of results (docs/sweeps.md)."""

@@ -1,0 +1,118 @@
+"""Measures one point: in this process, in whatever thread, on this machine or on a worker of a cluster.
+
+A point that fails is an outcome like any other: what was said last is kept, and the others go on.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from lab import paths, payload, simulate
+from lab.bench import host, load, mandelbrot, operations, systems
+from lab.bench.results import Row
+from lab.problem import Problem
+from lab.sweep.points import Point
+
+STATUS = re.compile(r"^@status: (\d+)$", re.MULTILINE)
+TOLD = 3000  # characters of what a point that failed said last
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """`failure`: why there are no rows; "": there are."""
+
+    key: str
+    rows: tuple[Row, ...]
+    failure: str
+    seconds: float
+
+
+def products(points: list[Point]) -> list[Path]:
+    """The files that were built here and that the points' figures depend on."""
+    simulated = {"simulate" in point.defined for point in points}
+    files = [paths.SIMULATOR] if True in simulated else []
+    return [*files, paths.KERNEL_ELF, paths.INITRAMFS] if False in simulated else files
+
+
+def outcome(point: Point, patience: float | None = None, wanted: Mapping[str, str] | None = None) -> Outcome:
+    """`wanted`: digests of the products, as the one who asks has them; others here are a failure."""
+    begin = time.monotonic()
+    rows: tuple[Row, ...] = ()
+    failure = ""
+    try:
+        if wanted is not None and (here := host.digests(products([point]))) != {name: wanted.get(name) for name in here}:
+            raise Problem(f"{paths.ROOT} was built from other sources than the sweep's", "check out and build the same commit on each worker")
+        rows = tuple(_marked(point, row) for row in _measure(point, patience))
+    except (Problem, AssertionError) as error:
+        failure = str(error)
+    except Exception:  # of whatever kind: it is this point's, and the sweep goes on
+        failure = traceback.format_exc()
+    return Outcome(point.key, rows, failure[-TOLD:], round(time.monotonic() - begin, 3))
+
+
+def _marked(point: Point, row: Row) -> Row:
+    return replace(row, instrument=point.instrument, options=point.options, seed=point.seed)
+
+
+def _measure(point: Point, patience: float | None) -> list[Row]:
+    defined = point.defined
+    if "simulate" in defined:
+        return _simulated(point)
+    if "program" in defined:
+        return _program(point, patience)
+    quick = defined.get("quick", False)
+    only = ",".join(defined["only"]) if "only" in defined else None
+    if defined["bench"] == operations.NAME:
+        chosen = operations.chosen(only, quick=quick)
+        plan = operations.Plan(point.instrument, (point.system,), chosen, (point.cores,), 1, options=point.options)
+        return operations.once(plan, point.system, point.cores, patience)
+    if defined["bench"] == load.NAME:
+        loads = load.Plan(point.instrument, (point.system,), load.chosen(only, quick=quick), (point.cores,), 1, point.options)
+        return load.once(loads, point.system, point.cores, patience)
+    work = (mandelbrot.QUICK_WORKLOADS if quick else mandelbrot.WORKLOADS)[point.instrument]
+    threads = tuple(defined["threads"]) if "threads" in defined else None
+    drawing = mandelbrot.Plan(point.instrument, (point.system,), (point.cores,), threads, 1, work, point.options)
+    samples = mandelbrot.once(drawing, point.system, point.cores, 1, patience)
+    return mandelbrot.rows_of(drawing, point.system, point.cores, samples)
+
+
+def _simulated(point: Point) -> list[Row]:
+    words = dict(word.removeprefix("sched.").split("=", 1) for word in point.options.split())
+    report = simulate.simulate(paths.ROOT / point.defined["simulate"], point.cores, simulate.Policies(**words), point.seed)
+    if report["violations"]:
+        raise Problem(f"{report['violations']} decisions were against the rules")
+    tasks: list[dict[str, int]] = report["tasks"]  # type: ignore[assignment]
+    figures = {"elapsed_ns": report["elapsed_ns"], "wasted_ns": report["wasted_ns"], "decisions": report["decisions"],
+               "moves": sum(task["moves"] for task in tasks), "wake_worst_ns": max(task["wake_worst_ns"] for task in tasks)}
+    threads = int(report["threads"])  # type: ignore[call-overload]
+    return [Row("corral", "simulator", point.cores, threads, name, float(value),  # type: ignore[arg-type]
+                better="lower" if name.endswith("_ns") else "neither") for name, value in figures.items()]
+
+
+def _program(point: Point, patience: float | None) -> list[Row]:
+    """A command line of the guest's shell. Its first word may be a program of ours or of the host, which is brought along."""
+    defined = point.defined
+    first, blank, rest = defined["program"].partition(" ")
+    own = paths.PROGRAMS / first
+    (argument, *_), files = payload.resolve([str(own) if "/" not in first and own.is_file() else first])
+    script = f"( {argument}{blank}{rest} ) > /tmp/output 2>&1\necho \"@status: $?\"\ncat /tmp/output"
+    seed = point.seed if point.instrument == "seeded" else None
+    job = systems.Job(f"mkdir -p /tmp; export PATH=/host:$PATH\n{script}", files, point.options, seed)
+    text = systems.run(point.system, point.instrument, point.cores, job, memory_mib=defined.get("memory_mib", systems.MEMORY_MIB),
+                       patience=patience)
+    status = STATUS.search(text)
+    if status is None or status[1] != "0":
+        raise Problem(f"the program ended with status {status[1] if status else 'unknown'}:\n{text[-TOLD:]}")
+    rows = []
+    for name, pattern in defined["metrics"].items():
+        found = re.search(pattern, text[status.end():], re.MULTILINE)
+        if found is None:
+            raise Problem(f"the program's output has no {name} ({pattern}):\n{text[-TOLD:]}")
+        rows.append(Row(point.system, point.instrument, point.cores, 0, name, float(found[1]),
+                        better=defined.get("better", {}).get(name, "lower")))
+    return rows

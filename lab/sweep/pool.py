@@ -1,0 +1,78 @@
+"""Measures many points at once: on this machine's cores, or on the workers of a cluster that runs already (Dask).
+
+Figures that repeat may be measured beside each other. Wall time is measured here, one point at a time, after all others:
+neighbours would disturb it, and times of two machines do not compare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import Any
+
+from lab import emulators
+from lab.problem import Problem
+from lab.sweep.measure import Outcome, outcome
+from lab.sweep.points import Point
+
+CONNECT_SECONDS = 60
+Done = Generator[tuple[Point, Outcome], None, None]
+
+
+def here(points: Sequence[Point], jobs: int, patience: float | None) -> Done:
+    """In the order in which they end. To leave early ends what is under way."""
+    pool = ThreadPoolExecutor(jobs)
+    whole = False
+    try:
+        waiting = {pool.submit(outcome, point, patience): point for point in points}
+        for done in as_completed(waiting):
+            yield waiting[done], done.result()
+        whole = True
+    finally:
+        if not whole:
+            emulators.close()
+        pool.shutdown(cancel_futures=True)
+
+
+def cluster(points: Sequence[Point], address: str, patience: float | None, wanted: Mapping[str, str]) -> Done:
+    """The same on a cluster. What a worker was doing that is gone is done again by another one."""
+    client = _connected(address)
+    try:
+        from distributed import as_completed as as_they_end
+
+        waiting = {client.submit(outcome, point, patience, wanted, key=f"corral-{point.key}", pure=False): point for point in points}
+        for future in as_they_end(list(waiting)):
+            point = waiting.pop(future)
+            if future.status == "finished":
+                yield point, future.result()
+            elif future.status == "error":  # such as KilledWorker: it ended several in turn
+                yield point, Outcome(point.key, (), f"no worker could measure it: {future.exception()!r}", 0.0)
+            else:
+                raise Problem(f"the cluster at {address} is gone", "start it anew, and give the same command again: it goes on")
+    finally:
+        client.close()
+
+
+def _connected(address: str) -> Any:
+    try:
+        from distributed import Client
+    except ImportError:
+        raise Problem("Dask's distributed is not installed", "./corral setup cluster") from None
+    mend = "start it: dask-scheduler, and on each machine, in a folder with this commit: PYTHONPATH=. dask-worker ADDRESS"
+    try:
+        client = Client(address, timeout=CONNECT_SECONDS)
+    except (OSError, ValueError) as error:
+        raise Problem(f"there is no cluster at {address}: {error}", mend) from None
+    if not client.scheduler_info()["workers"]:
+        client.close()
+        raise Problem(f"the cluster at {address} has no workers", mend)
+    return client
+
+
+def measured(points: Sequence[Point], jobs: int, address: str | None, patience: float | None, wanted: Mapping[str, str]) -> Done:
+    repeating = [point for point in points if not point.noisy]
+    if repeating:
+        yield from cluster(repeating, address, patience, wanted) if address else here(repeating, jobs, patience)
+    for point in points:
+        if point.noisy:
+            yield from here([point], 1, patience)
