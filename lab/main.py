@@ -16,6 +16,7 @@ from lab.command_line import compose
 from lab.machine import Folder, Machine, check_cores, memory_mib
 from lab.options import Parser, positive, seconds, seed
 from lab.problem import WRONG_USE, Problem
+from lab.report import main as report
 from lab.sweep import main as sweep
 from lab.testing import main as testing
 from lab.trace import main as trace
@@ -217,6 +218,11 @@ def _declare_compare(parser: Parser) -> None:
     compare.declare(parser)
 
 
+def _declare_report(parser: Parser) -> None:
+    _common(parser)
+    report.declare(parser)
+
+
 COMMANDS: dict[str, Command] = {
     "setup": Command("install what is missing", _declare_setup, _setup),
     "run": Command("boot into a shell, or run one program", _declare_run, _run, takes_program=True),
@@ -224,6 +230,7 @@ COMMANDS: dict[str, Command] = {
     "bench": Command("measure, beside Linux", _declare_bench, bench.execute),
     "sweep": Command("measure a grid of points, as far as it is not measured yet", _declare_sweep, sweep.execute),
     "compare": Command("what has changed between two sets of results", _declare_compare, compare.execute),
+    "report": Command("a page of all results, and of a run as a timeline", _declare_report, report.execute),
     "boots": Command("boot again and again, and count", _declare_boots, boots.execute),
     "hunt": Command("one program under many seeds, until one fails", _declare_hunt, hunt.execute, takes_program=True),
     "soak": Command("load it for minutes, and look for what is lost", _declare_soak, soak.execute),

@@ -91,7 +91,8 @@ def again(command: str, declare: Callable[[Parser], None], values: argparse.Name
         value = getattr(values, action.dest, None)
         if action.dest in leave_out or value is None or value == action.default or action.dest == "help":
             continue
-        for one in value if isinstance(action, argparse._AppendAction) else [value]:
+        several = isinstance(action, argparse._AppendAction) or action.nargs == "*"
+        for one in value if several else [value]:
             words += action.option_strings[:1] + ([] if one is True else [_word(one)])
     return shlex.join(words)
 

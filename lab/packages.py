@@ -63,6 +63,10 @@ TABLE: tuple[Package, ...] = (
     _package("gdb", "the debugger", "debug"),
     _package("python3-matplotlib", "draws plots", "plot"),
     _package("python3-scipy", "tests whether figures that vary have changed", "statistics"),
+    _package("python3-plotly", "draws charts that a browser lets one look into", "report"),
+    _package("chromium", "a browser, for the tests of reports", "browser"),
+    _package("chromium-driver", "drives it", "browser"),
+    _package("python3-selenium", "drives it from Python", "browser"),
     _package("python3-distributed", "hands a sweep's points to the workers of a Dask cluster", "cluster"),
 )
 

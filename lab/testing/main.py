@@ -14,13 +14,13 @@ from lab.testing.selection import Selection
 from lab.testing.tally import Tally
 
 USES = {
-    "lab": ("linux", "style", "statistics"),
+    "lab": ("linux", "style", "statistics", "report"),
     "style": ("build", "style"),
     "models": ("models",),
     "host": ("host-tests",),
     "simulator": ("simulator", "cluster"),
     "kernel": ("build", "qemu"),
-    "system": ("build", "qemu", "image", "uefi", "linux", "bochs", "plot", "go"),
+    "system": ("build", "qemu", "image", "uefi", "linux", "bochs", "plot", "go", "report", "browser"),
 }
 SUITES = tuple(USES)
 

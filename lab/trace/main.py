@@ -25,7 +25,7 @@ def declare(parser: Parser) -> None:
                         help=f"of {', '.join(GROUPS)} (default all of these), and {DECISIONS}, for ./corral simulate")
     parser.add_argument("--output", type=Path, default=paths.BUILD / "trace", metavar="PREFIX",
                         help="PREFIX.json is for ui.perfetto.dev, PREFIX.txt as Linux's ftrace, PREFIX.records for ./corral "
-                             "simulate (default build/trace)")
+                             "report and, with decisions, ./corral simulate (default build/trace)")
     parser.add_argument("--cores", type=positive, default=4, metavar="N", help="number of cores (default 4)")
     parser.add_argument("--memory", metavar="SIZE", help="such as 512M (default; 1G with --debian) or 2G")
     parser.add_argument("--append", default="", metavar="OPTIONS", help="more options for the kernel, in one word")
@@ -59,9 +59,10 @@ def execute(values: Namespace, program: list[str]) -> int:
             raise Problem("no trace was left: the machine ended before", "see its message above", status or 1)
         data = written.read_bytes()
     _write(records.decoded(data), values)
+    kept = _named(values, RECORDINGS)
+    kept.write_bytes(data)
+    print(f"{paths.shown(kept)}: ./corral report --trace {paths.shown(kept)} shows it as a timeline")
     if DECISIONS in values.events:
-        kept = _named(values, RECORDINGS)
-        kept.write_bytes(data)
         print(f"{paths.shown(kept)}: ./corral simulate {paths.shown(kept)} makes the same decisions again")
     return status
 
