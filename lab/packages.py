@@ -70,6 +70,8 @@ TABLE: tuple[Package, ...] = (
     _package("python3-distributed", "hands a sweep's points to the workers of a Dask cluster", "cluster"),
 )
 
+# By use, what is started where no package manager tells what is installed.
+PROGRAMS = {"qemu": "qemu-system-x86_64", "bochs": "bochs", "build": "ninja", "simulator": "ninja"}
 USES = frozenset(use for package in TABLE for use in package.uses)
 
 
@@ -108,6 +110,7 @@ def ensure(uses: Iterable[str], *, yes: bool, ask: Callable[[str], str] = input)
             f"What Debian calls these is expected: {names}",
             file=sys.stderr,
         )
+        check_programs(uses)
         return False
     lacking = missing(uses)
     if not lacking:
@@ -119,6 +122,13 @@ def ensure(uses: Iterable[str], *, yes: bool, ask: Callable[[str], str] = input)
         _ask(ask, lacking)
     _install([package.name for package in lacking])
     return True
+
+
+def check_programs(uses: Iterable[str]) -> None:
+    """A Problem when an emulator that these uses start is not there: it would only be missed when all else is done."""
+    absent = [name for use, name in PROGRAMS.items() if use in set(uses) and shutil.which(name) is None]
+    if absent:
+        raise Problem(f"{' and '.join(absent)} cannot be found", "install what provides it, and look whether it is in PATH")
 
 
 def _ask(ask: Callable[[str], str], lacking: list[Package]) -> None:

@@ -6,6 +6,7 @@ neighbours would disturb it, and times of two machines do not compare.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
@@ -44,13 +45,25 @@ def cluster(points: Sequence[Point], address: str, patience: float | None, wante
         for future in as_they_end(list(waiting)):
             point = waiting.pop(future)
             if future.status == "finished":
-                yield point, future.result()
+                yield point, _fetched(future, address)
             elif future.status == "error":  # such as KilledWorker: it ended several in turn
                 yield point, Outcome(point.key, (), f"no worker could measure it: {future.exception()!r}", 0.0)
             else:
-                raise Problem(f"the cluster at {address} is gone", "start it anew, and give the same command again: it goes on")
+                raise _gone(address)
     finally:
         client.close()
+
+
+def _fetched(future: Any, address: str) -> Outcome:
+    try:
+        result: Outcome = future.result()
+    except OSError:
+        raise _gone(address) from None
+    return result
+
+
+def _gone(address: str) -> Problem:
+    return Problem(f"the cluster at {address} is gone", "start it anew, and give the same command again: it goes on")
 
 
 def _connected(address: str) -> Any:
@@ -58,6 +71,8 @@ def _connected(address: str) -> Any:
         from distributed import Client
     except ImportError:
         raise Problem("Dask's distributed is not installed", "./corral setup cluster") from None
+    for name in ("distributed", "distributed.client", "asyncio"):  # what matters of what they say is said here
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     mend = "start it: dask-scheduler, and on each machine, in a folder with this commit: PYTHONPATH=. dask-worker ADDRESS"
     try:
         client = Client(address, timeout=CONNECT_SECONDS)

@@ -27,14 +27,16 @@ class Sweeps(unittest.TestCase):
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="corral-sweep-")))
         self.results = self.folder / "results.sqlite"
         (self.folder / "busy.json").write_text(workload(1500), encoding="utf-8")  # a tenth of a second
-        (self.folder / "long.json").write_text(workload(300_000), encoding="utf-8")  # seconds
+        (self.folder / "long.json").write_text(workload(3_000_000), encoding="utf-8")  # most of a minute
         self.grid = self.folder / "grid.toml"
         self.grid.write_text(f"seeds = {list(range(1, SEEDS + 1))}\ncores = 8\n[options]\nsched.placement = 'random'\n"
                              f"[[workloads]]\nname = 'busy'\nsimulate = '{self.folder / 'busy.json'}'\n", encoding="utf-8")
 
-    def add_a_long_one(self) -> None:
-        with open(self.grid, "a", encoding="utf-8") as file:
-            file.write(f"[[workloads]]\nname = 'long'\nseeds = 1\nsimulate = '{self.folder / 'long.json'}'\n")
+    def with_a_long_one(self) -> str:
+        """The grid with a last point that nobody waits for: a sweep that is to be disturbed is sure to be still at work."""
+        short = self.grid.read_text(encoding="utf-8")
+        self.grid.write_text(f"{short}[[workloads]]\nname = 'long'\nseeds = 1\nsimulate = '{self.folder / 'long.json'}'\n", encoding="utf-8")
+        return short
 
     def sweep(self, *words: str) -> list[str]:
         return [str(paths.ROOT / "corral"), "sweep", str(self.grid), "--output", str(self.results), *words]
@@ -77,24 +79,26 @@ class Sweeps(unittest.TestCase):
 
 class Interrupted(Sweeps):
     def test_it_goes_on_where_it_was_left(self) -> None:
-        self.add_a_long_one()
+        short = self.with_a_long_one()
         child = self.start(*self.sweep("--jobs", "1"))
         self.some(child, 3)
         child.send_signal(signal.SIGTERM)
         self.assertEqual(child.wait(PATIENCE_SECONDS), 130)
         before = self.ended()
         self.assertLessEqual(len(before), SEEDS)
-        self.assertIn(f"{len(before)} of {SEEDS + 1} points were measured before", self.whole())
+        self.grid.write_text(short, encoding="utf-8")
+        self.assertIn(f"{len(before)} of {SEEDS} points were measured before", self.whole())
         self.check_complete()
         after = self.ended()
         self.assertEqual({key: after[key] for key in before}, before)
 
     def test_it_goes_on_after_the_worst_end(self) -> None:
-        self.add_a_long_one()
+        short = self.with_a_long_one()
         child = self.start(*self.sweep())
         self.some(child, 3)
         child.kill()
         child.wait()
+        self.grid.write_text(short, encoding="utf-8")
         self.whole()
         self.check_complete()
 
@@ -116,14 +120,28 @@ class OnACluster(Sweeps):
         self.assertEqual(compared.returncode, 0, compared.stdout + compared.stderr)
         self.assertIn(f"{SEEDS * len(grid.SIMULATED)} compared: {SEEDS * len(grid.SIMULATED)} same", compared.stdout)
 
+    def test_the_whole_cluster_is_lost(self) -> None:
+        self.with_a_long_one()
+        address, _ = self.cluster()
+        with open(self.folder / "said", "wb") as said:
+            child = emulators.start(self.sweep("--dask", address), stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+        self.addCleanup(emulators.stop, child)
+        self.some(child, 3)
+        self.scheduler.kill()
+        self.assertEqual(child.wait(PATIENCE_SECONDS), 1)
+        text = (self.folder / "said").read_text(encoding="utf-8")
+        self.assertRegex(text, r"the cluster at \S+ is gone\s+Mend: start it anew, and give the same command again")
+        self.assertNotIn("Traceback", text)
+        self.assertGreaterEqual(len(self.ended()), 3)
+
     def cluster(self) -> "tuple[str, list[subprocess.Popen[bytes]]]":
-        """A scheduler and two workers of this machine; its address."""
+        """A scheduler and two workers of this machine; its address, and the workers."""
         from distributed import Client
 
         contact = self.folder / "scheduler.json"
         python = [sys.executable, "-m"]
-        self.start(*python, "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
-                   "--scheduler-file", str(contact), cwd=paths.ROOT)
+        self.scheduler = self.start(*python, "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
+                                    "--scheduler-file", str(contact), cwd=paths.ROOT)
         workers = [self.start(*python, "distributed.cli.dask_worker", "--scheduler-file", str(contact), "--nthreads", "1", "--no-nanny",
                               "--no-dashboard", "--local-directory", str(self.folder / f"worker-{number}"), cwd=paths.ROOT)
                    for number in (1, 2)]
