@@ -40,6 +40,7 @@ TEST_KERNEL = Project("test kernel, which has policies that do wrong", paths.KER
 TIDY = Project("list of sources for clang-tidy", paths.KERNEL_SOURCE, paths.TIDY_BUILD, ("generated_sources",))
 USER = Project("programs", paths.USER_SOURCE, paths.USER_BUILD, ("initramfs",))
 SIMULATOR = Project("simulator", paths.SIMULATOR_SOURCE, paths.SIMULATOR_BUILD, ("corral-sim",))
+PLUGIN = Project("cache model", paths.PLUGIN_SOURCE, paths.PLUGIN_BUILD, ("cache-model",))
 HOST_TESTS = Project("host tests", paths.HOST_TESTS_SOURCE, paths.HOST_TESTS_BUILD)
 
 

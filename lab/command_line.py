@@ -42,6 +42,11 @@ def compose(options: Sequence[str], argv: Sequence[str] = ()) -> str:
     return line
 
 
+def with_seed(options: str, seed: int) -> str:
+    """The kernel's plan of interleavings comes from the machine's seed, unless the options say something else of it."""
+    return options if "interleave.seed=" in options else f"{options} interleave.seed={seed}".strip()
+
+
 def split(line: str) -> list[str]:
     """The words of a command line, unquoted: the inverse of what is above."""
     words: list[str] = []

@@ -220,15 +220,16 @@ def corral(
     gdb: bool = False,
     paused: bool = False,
     max_cores: int | None = None,
+    plugin: str | None = None,
 ) -> Guest:
     """Boots the Corral that was built. `files` go to /host, `image` boots by BIOS, or by
-    UEFI; `stick`: as a disk instead of a disc.
+    UEFI; `stick`: as a disk instead of a disc. `plugin`: QEMU's words for one (lab/cache_model.py).
 
     `paused` waits before the first instruction for a `GdbStub` at `gdb_socket`.
     """
-    machine = Machine(cores, max_cores, memory_mib, seed, wait_for_debugger=paused)
+    machine = Machine(cores, max_cores, memory_mib, seed, wait_for_debugger=paused, plugin=plugin)
     if seed is not None:
-        options = f"{options} interleave.seed={seed}".strip()
+        options = command_line.with_seed(options, seed)
     if image is not None:
         return Guest(machine, Boot(iso=image, uefi=uefi, stick=stick), patience=patience, gdb=gdb or paused)
     if files:

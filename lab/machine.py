@@ -36,6 +36,7 @@ class Machine:
     count_instructions: bool = False
     folders: tuple[Folder, ...] = ()
     disks: tuple[Path, ...] = ()  # files with the disks' bytes
+    plugin: str | None = None  # what QEMU loads, with its words (lab/cache_model.py); it works with TCG only
     more: tuple[str, ...] = ()  # further words for QEMU, as they are
 
 

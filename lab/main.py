@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+import tempfile
 from argparse import Namespace
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lab import boots, build, debian, debugger, emulators, hunt, iso, options, packages, paths, payload, qemu, replay, runner, simulate, soak
+from lab import boots, build, cache_model, debian, debugger, emulators, hunt, iso, options, packages, paths, payload, qemu, replay, runner, simulate, soak
 from lab.bench import main as bench
 from lab.compare import main as compare
 from lab.command_line import compose
@@ -59,6 +61,9 @@ def _declare_run(parser: Parser) -> None:
     parser.add_argument("--disk", action="append", default=[], type=Path, metavar="FILE",
                         help="a disk with the bytes of this file: /dev/vda, the next /dev/vdb")
     parser.add_argument("--gdb", action="store_true", help="wait for a debugger before the first instruction")
+    parser.add_argument("--model", nargs="?", const="", metavar="PARAMETERS",
+                        help="with a cache model, and tables of what it counted (docs/cache-model.md)")
+    parser.add_argument("--model-report", type=Path, metavar="FILE", help="keeps what the cache model counted, a line of JSON for each report")
     parser.add_argument("--iso", action="store_true", help="boot an image by BIOS and GRUB")
     parser.add_argument("--uefi", action="store_true", help="boot an image by UEFI and GRUB")
     parser.add_argument("--debian", action="store_true", help="among programs of Debian (docs/programs.md)")
@@ -115,7 +120,13 @@ def _run(values: Namespace, program: list[str]) -> int:
         raise Problem("--seed and --gdb work with QEMU (Bochs always repeats)", "leave out --emulator bochs", WRONG_USE)
     if values.root is None:
         payload.resolve(program, dynamic=values.debian)  # a wrong program is said before anything is built
-    uses = ["build", values.emulator]
+    uses = ["build", values.emulator, *(["model"] if values.model is not None else [])]
+    if values.model_report is not None and values.model is None:
+        raise Problem("--model-report: nothing is counted", "give --model as well", WRONG_USE)
+    if values.model is not None:
+        if values.emulator == "bochs":
+            raise Problem("--model works with QEMU only", "leave out --emulator bochs", WRONG_USE)
+        cache_model.plugin(values.model, Path("report"), seeded=values.seed is not None)  # wrong words are said at once
     if values.uefi and (values.emulator == "bochs" or values.iso):
         raise Problem("--uefi works with QEMU, and without --iso", "leave out one of them", WRONG_USE)
     if values.iso or values.uefi or values.emulator == "bochs":
@@ -129,7 +140,26 @@ def _run(values: Namespace, program: list[str]) -> int:
     append = values.append if values.root is None else f"root=9p:{ROOT_TAG} {values.append}"
     request = runner.Request(machine, values.emulator, append, tuple(program), values.timeout, values.iso, values.uefi,
                              values.debian, own_root=values.root is not None)
+    if values.model is not None:
+        return _run_with_model(values, request)
     return runner.run(replace(request, on_end=lambda said: replay.keep_failed(replay.dump(request, said))))
+
+
+def _run_with_model(values: Namespace, request: runner.Request) -> int:
+    """No dump is kept: a replay would be without the model, and its clock another."""
+    build.build(build.PLUGIN, verbose=values.verbose)
+    with tempfile.TemporaryDirectory(prefix="corral-model-") as work:
+        kept = Path(work) / "report"
+        plugin = cache_model.plugin(values.model, kept, seeded=values.seed is not None)
+        status = runner.run(replace(request, machine=replace(request.machine, plugin=plugin)))
+        reports = cache_model.read(kept)
+        if values.model_report is not None and reports:
+            shutil.copyfile(kept, values.model_report)
+    for report in reports:
+        print("\n".join(["", *cache_model.lines(report)]), file=sys.stderr)
+    if not reports:
+        print("corral: QEMU was ended before it could write what the cache model counted", file=sys.stderr)
+    return status
 
 
 def _declare_setup(parser: Parser) -> None:

@@ -28,14 +28,14 @@ def _package(name: str, purpose: str, *uses: str) -> Package:
 
 
 TABLE: tuple[Package, ...] = (
-    _package("clang-19", "compiles the kernel", "build", "host-tests", "simulator"),
-    _package("lld-19", "links the kernel", "build", "host-tests", "simulator"),
+    _package("clang-19", "compiles the kernel", "build", "host-tests", "simulator", "model"),
+    _package("lld-19", "links the kernel", "build", "host-tests", "simulator", "model"),
     _package("llvm-19", "looks into the linked kernel (llvm-objdump, llvm-nm)", "build"),
-    _package("cmake", "describes the builds", "build", "host-tests", "simulator"),
-    _package("ninja-build", "carries out the builds", "build", "host-tests", "simulator"),
+    _package("cmake", "describes the builds", "build", "host-tests", "simulator", "model"),
+    _package("ninja-build", "carries out the builds", "build", "host-tests", "simulator", "model"),
     _package("gcc", "compiles static C programs for the guest, and checkers of models", "build", "models"),
-    _package("g++", "compiles static C++ programs for the guest; the C++ library", "build", "simulator"),
-    _package("libc6-dev", "static C library for the guest's programs", "build", "host-tests", "simulator"),
+    _package("g++", "compiles static C++ programs for the guest; the C++ library", "build", "simulator", "model"),
+    _package("libc6-dev", "static C library for the guest's programs", "build", "host-tests", "simulator", "model"),
     _package("musl-tools", "a second C library for the guest's programs", "build"),
     _package("e2fsprogs", "makes and checks ext2 file systems, for the tests", "host-tests", "qemu"),
     _package("busybox-static", "shell and tools of the guest", "build", "linux"),

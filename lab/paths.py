@@ -24,6 +24,10 @@ SIMULATOR_SOURCE = ROOT / "sim"
 SIMULATOR_BUILD = BUILD / "sim"
 SIMULATOR = SIMULATOR_BUILD / "corral-sim"
 
+PLUGIN_SOURCE = ROOT / "lab" / "plugin"
+PLUGIN_BUILD = BUILD / "plugin"
+PLUGIN = PLUGIN_BUILD / "cache-model.so"
+
 HOST_TESTS_SOURCE = ROOT / "tests" / "host"
 HOST_TESTS_BUILD = BUILD / "tests-host"
 SYSTEM_TESTS = ROOT / "tests" / "system"

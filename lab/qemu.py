@@ -123,6 +123,8 @@ def command(machine: Machine, boot: Boot, wiring: Wiring, *, kvm: bool = False) 
     for number, disk in enumerate(machine.disks):
         line += ["-drive", f"file={_escaped(disk)},if=none,id=disk{number},format=raw",
                  "-device", f"virtio-blk-pci,drive=disk{number}"]  # fmt: skip
+    if machine.plugin is not None:
+        line += ["-plugin", machine.plugin]
     line += machine.more
     for number, folder in enumerate(machine.folders):
         line += shared_folder(number, folder)

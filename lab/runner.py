@@ -43,7 +43,7 @@ def kernel_line(request: Request, argv: list[str]) -> str:
     if argv:
         options.insert(0, "quiet")  # the program's output is what was asked for
     if request.machine.seed is not None:
-        options.append(f"interleave.seed={request.machine.seed}")
+        options[-1] = command_line.with_seed(request.append, request.machine.seed)
     return command_line.compose(options, argv)
 
 
@@ -75,7 +75,7 @@ def _in_qemu(request: Request, boot: Boot, work: Path) -> int:
     wiring = qemu.Wiring(
         serial="mon:stdio" if interactive else "stdio", debug_console=work / "e9", qmp=work / "qmp"
     )
-    kvm = request.machine.seed is None and qemu.usable_kvm()
+    kvm = request.machine.seed is None and request.machine.plugin is None and qemu.usable_kvm()
     as_text = not sys.stdout.isatty()
     if request.machine.wait_for_debugger:
         print(f"Waiting for a debugger: ./corral debug in another terminal, or gdb's "

@@ -20,7 +20,7 @@ USES = {
     "host": ("host-tests",),
     "simulator": ("simulator", "cluster"),
     "kernel": ("build", "qemu"),
-    "system": ("build", "qemu", "image", "uefi", "linux", "bochs", "plot", "go", "report", "browser"),
+    "system": ("build", "qemu", "model", "image", "uefi", "linux", "bochs", "plot", "go", "report", "browser"),
 }
 SUITES = tuple(USES)
 
@@ -37,6 +37,7 @@ def declare(parser: Parser) -> None:
 def _suites(verbose: bool, selection: Selection, tally: Tally) -> dict[str, Callable[[], None]]:
     def system() -> None:
         build.build_system(verbose=verbose)
+        build.build(build.PLUGIN, verbose=verbose)
         python_tests.run("system", paths.SYSTEM_TESTS, selection, tally)
 
     def kernel() -> None:

@@ -24,6 +24,11 @@ class Compose(unittest.TestCase):
             with self.subTest(argument=argument):
                 self.assertEqual(command_line.split(command_line.quoted(argument)), [argument])
 
+    def test_the_seed_is_the_machine_s_unless_something_else_is_said(self) -> None:
+        self.assertEqual(command_line.with_seed("", 7), "interleave.seed=7")
+        self.assertEqual(command_line.with_seed("quiet", 7), "quiet interleave.seed=7")
+        self.assertEqual(command_line.with_seed("interleave.seed=0 quiet", 7), "interleave.seed=0 quiet")
+
     def test_line_breaks_are_refused(self) -> None:
         with self.assertRaises(Problem):
             command_line.compose([], ["a\nb"])

@@ -1,0 +1,44 @@
+#include "shared_cache.h"
+
+#include <bit>
+
+namespace corral::cache_model {
+
+void SharedCache::tell(u64 cores, const Wish& wish) {
+  for (; cores != 0; cores &= cores - 1) inboxes_[static_cast<size_t>(std::countr_zero(cores))].post(wish);
+}
+
+SharedCache::Answer SharedCache::fetch(u32 core, u64 line, bool store) {
+  const u64 self = u64{1} << core;
+  const std::lock_guard guard{lock_of(line)};
+  Answer answer;
+  Line* found = lines_.use(line);
+  if (found == nullptr) {
+    answer.refill = true;
+    found = &lines_.make_room(line);
+    tell(found->sharers, {found->number, Wish::Kind::drop});
+    *found = {line};
+  }
+  const u64 others = found->sharers & ~self;
+  if (store && others != 0) {
+    tell(others, {line, Wish::Kind::drop});
+    answer.snooped = true;
+  } else if (others != 0 && found->writer != 0) {
+    tell(others, {line, Wish::Kind::share});
+    answer.snooped = true;
+  }
+  answer.writable = store || others == 0;
+  found->sharers = answer.writable ? self : found->sharers | self;
+  found->writer = answer.writable ? core + 1 : 0;
+  return answer;
+}
+
+void SharedCache::let_go(u32 core, u64 line) {
+  const std::lock_guard guard{lock_of(line)};
+  Line* const found = lines_.find(line);
+  if (found == nullptr) return;
+  found->sharers &= ~(u64{1} << core);
+  if (found->writer == core + 1) found->writer = 0;
+}
+
+}  // namespace corral::cache_model
