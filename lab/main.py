@@ -151,7 +151,8 @@ def _run_with_model(values: Namespace, request: runner.Request) -> int:
     with tempfile.TemporaryDirectory(prefix="corral-model-") as work:
         kept = Path(work) / "report"
         plugin = cache_model.plugin(values.model, kept, seeded=values.seed is not None)
-        status = runner.run(replace(request, machine=replace(request.machine, plugin=plugin)))
+        append = request.append if "counters=" in request.append else f"counters=model {request.append}".strip()
+        status = runner.run(replace(request, machine=replace(request.machine, plugin=plugin), append=append))
         reports = cache_model.read(kept)
         if values.model_report is not None and reports:
             shutil.copyfile(kept, values.model_report)

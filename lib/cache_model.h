@@ -13,7 +13,8 @@ namespace corral::cache_model {
 // divides, so that no page ends between them.
 enum class Mark : u32 {
   seat = 1,  // operand: the address of the kernel's Page. This core is the one in Page::asking, and counts there from now on
-  runs = 2,  // whoever this core's seat names runs on it from now on
+  runs =
+      2,  // whoever this core's seat names runs on it from now on; thread 0: nobody, and the name is that of who did until now
   start = 3,  // a region of interest begins, with empty caches
   stop = 4,  // ... and ends
   reset = 5,  // all sums of the report begin at 0 again; those in the page go on

@@ -19,6 +19,8 @@ const char* name_of(Figure figure) {
     case Figure::cycles: return "cycles";
     case Figure::accesses: return "accesses";
     case Figure::refills: return "refills";
+    case Figure::l2_refills: return "l2_refills";
+    case Figure::snoops: return "snoops";
     case Figure::pages: return "pages";
   }
   return "?";

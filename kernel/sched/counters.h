@@ -16,9 +16,11 @@ enum class Figure : u8 {
   cycles,  // of the core's clock, while it did not sleep
   accesses,  // to the cache that the source watches
   refills,  // lines of 64 bytes that this cache had to fetch
+  l2_refills,  // of those, lines that the next cache, which cores share, had to fetch as well
+  snoops,  // accesses for which another core had to give up a line, or its right to write it
   pages,  // of 4 KiB, touched in the stretch
 };
-inline constexpr u32 figures = 5;
+inline constexpr u32 figures = 7;
 [[nodiscard]] const char* name_of(Figure figure);
 
 class FigureSet {
@@ -44,6 +46,7 @@ class FigureSet {
 struct Counts {
   FigureSet known;
   u64 value[figures] = {};
+  u64 in_kernel[figures] = {};  // of these, in kernel mode: of a source that tells_modes_apart()
 
   [[nodiscard]] constexpr u64 of(Figure figure) const { return value[static_cast<u32>(figure)]; }
   constexpr void set(Figure figure, u64 number) {
@@ -105,6 +108,7 @@ class CounterSource {
   [[nodiscard]] virtual const char* name() const = 0;  // as in the boot option counters=
   [[nodiscard]] virtual const char* description() const = 0;  // one line for people
   [[nodiscard]] virtual FigureSet counts() const = 0;
+  [[nodiscard]] virtual bool tells_modes_apart() const { return false; }
   // Boot context, once: why it cannot be used on this machine; null: it can.
   [[nodiscard]] virtual const char* find_out() = 0;
 

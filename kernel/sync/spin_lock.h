@@ -45,6 +45,7 @@ enum class Rank : u8 {
   reservations = 74,
   scheduling_manager = 75,
   decision_recorder = 78,
+  cache_model = 79,
   device_manager = 80,
   disk_requests = 81,
   timer_hardware = 82,

@@ -126,6 +126,7 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   Atomic<i64> start_ns{0};
   // What it did since it began, as far as somebody counted (sched/counters.h); by sched::Figure, written by its core.
   Atomic<u64> counted_figures[sched::figures];
+  Atomic<u64> counted_in_kernel[sched::figures];  // of these, in kernel mode, where the source tells
   // ---- who it is; see task/credentials.h
   [[nodiscard]] const Credentials& credentials() const { return *credentials_; }  // thread
   [[nodiscard]] bool may(Capability capability) const { return credentials_->may(capability); }  // thread

@@ -4,6 +4,7 @@
 #include "device/clock.h"
 #include "lib/container.h"
 #include "sched/engine/processor_counters.h"
+#include "task/model_counters.h"
 #include "task/page_counters.h"
 #include "task/thread.h"
 
@@ -14,8 +15,10 @@ using sched::counting::session;
 
 void ThreadCounters::start(std::string_view choice) {
   static constinit sched::ProcessorCounters processor;
+  static constinit ModelCounters model;
   static constinit PageCounters pages;
   sched::counting::add(processor);
+  sched::counting::add(model);
   sched::counting::add(pages);
   sched::counting::choose(choice);
 }
@@ -46,9 +49,12 @@ void ThreadCounters::on_look(TimerEvent& event) {
 }
 
 void ThreadCounters::add(Thread& thread, const sched::Counts& counts, Instant now) {
+  const auto add_to = [](Atomic<u64>& sum, u64 number) {
+    if (number != 0) sum.store(sum.load(Order::relaxed) + number, Order::relaxed);
+  };
   for (u32 figure = 0; figure < sched::figures; ++figure) {
-    Atomic<u64>& sum = thread.counted_figures[figure];
-    if (counts.value[figure] != 0) sum.store(sum.load(Order::relaxed) + counts.value[figure], Order::relaxed);
+    add_to(thread.counted_figures[figure], counts.value[figure]);
+    add_to(thread.counted_in_kernel[figure], counts.in_kernel[figure]);
   }
   sched::SchedulingEntity& entity = thread.entity;
   const sched::ResourceUse use =

@@ -41,12 +41,13 @@ using ThreadUses = std::map<u64, ThreadUse>;  // by the thread's number
 
 class ThreadSums {
  public:
-  // `thread` runs from now on, when the core's sums are `now`.
+  // `thread` runs from now on, when the core's sums are `now`. 0: nobody does, and `name` is that of who did.
   void runs(u64 thread, std::string_view name, const Reading& now) {
     const std::lock_guard guard{lock_};
     settle(now);
+    const u64 named = thread != 0 ? thread : current_;
+    if (named != 0) uses_[named].name = name;
     current_ = thread;
-    uses_[thread].name = name;
   }
   void reset(const Reading& now) {
     const std::lock_guard guard{lock_};

@@ -1,5 +1,6 @@
 """The emulator's cache model (docs/cache-model.md): it counts what a reference counts, and a run repeats."""
 
+import re
 import tempfile
 import unittest
 from collections.abc import Iterator
@@ -93,6 +94,40 @@ class Repeats(unittest.TestCase):
         runs = [measured("quantum=2000,clock=parallel", command, cores=4)[0] for _ in range(2)]
         self.assertEqual(runs[0], runs[1])
         self.assertGreater(runs[0].total("user", "snoops"), 0)
+
+
+class VirtualTime(unittest.TestCase):
+    """With a seed the guest's clock is exact: it is the same on every host."""
+
+    def said(self, parameters: str, program: list[str]) -> str:
+        with tempfile.TemporaryDirectory() as name:
+            plugin = cache_model.plugin(parameters, Path(name) / "report", seeded=True)
+            said, end = guest.run_program(program, cores=4, seed=SEED, plugin=plugin, options=UNDISTURBED)
+        self.assertEqual(end.status, 0, said[-2000:])
+        return said
+
+    def computing_ms(self, parameters: str, threads: int) -> float:
+        said = self.said(parameters, ["mandelbrot", str(threads), "--mode", "array", "--size", "20x10"])
+        found = re.search(r"compute_ms=([\d.]+)", said)
+        assert found, said
+        return float(found[1])
+
+    def test_cores_run_at_the_same_time(self) -> None:
+        parallel = "quantum=2000,clock=parallel"
+        one, four = self.computing_ms(parallel, 1), self.computing_ms(parallel, 4)
+        self.assertGreater(one / four, 3.3)
+        self.assertLess(one / four, 4.01)
+        self.assertGreater(self.computing_ms("quantum=2000", 4), 0.99 * one, "QEMU's clock counts all cores' instructions")
+
+    def test_a_refill_takes_time(self) -> None:
+        kib, passes, latency, ns_of_a_cycle = 64, 100, 50, 8  # four times the cache; lab/qemu.py: 2^3 ns
+
+        def took(cycles: int) -> int:
+            said = self.said(f"l1=16K:4,l1lat={cycles},l2lat=0,clock=stalls", ["/probes/cachewalk", "stream", str(kib), str(passes)])
+            return int(said.split()[-2])
+
+        refills_took = kib * 1024 // LINE * passes * latency * ns_of_a_cycle
+        self.assertAlmostEqual((took(latency) - took(0)) / refills_took, 1.0, delta=0.03)
 
 
 if __name__ == "__main__":

@@ -51,9 +51,13 @@ void add_resources(TextBuffer& to, const Thread& thread) {
   for (u32 i = 0; i < sched::figures; ++i) {
     const auto figure = static_cast<sched::Figure>(i);
     if (!source->counts().has(figure)) continue;
-    char key[32];
-    number(to, format_to(key, "counters.{}", sched::name_of(figure)),
-           static_cast<i64>(thread.counted_figures[i].load(Order::relaxed)));
+    char key[40];
+    const u64 in_kernel = thread.counted_in_kernel[i].load(Order::relaxed);
+    const u64 all = thread.counted_figures[i].load(Order::relaxed);
+    number(to, format_to(key, "counters.{}", sched::name_of(figure)), static_cast<i64>(all));
+    if (!source->tells_modes_apart()) continue;
+    number(to, format_to(key, "counters.user.{}", sched::name_of(figure)), static_cast<i64>(all - in_kernel));
+    number(to, format_to(key, "counters.kernel.{}", sched::name_of(figure)), static_cast<i64>(in_kernel));
   }
   number(to, "resources.pages", use.pages());
   number(to, "resources.memory_bound", use.memory_bound());

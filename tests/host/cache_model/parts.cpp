@@ -164,11 +164,11 @@ TEST_F(MachineOf, CountsForCoresAndThreads) {
     machine.core(0).thread_runs();
   };
   machine.core(0).executes(Mode::kernel, 1000);
-  runs(3, "a\"\x01\\");
+  runs(3, "before exec");
   machine.core(0).access(Mode::user, 0x1000, 8, true);
   machine.core(0).access(Mode::user, 0x1000, 8, false);
   machine.core(0).access(Mode::user, 0x103c, 8, false);  // into the next line
-  runs(0, "");
+  runs(0, "a\"\x01\\");
   machine.core(1).access(Mode::kernel, 0x1000, 8, false);
   const std::string told = machine.report("x");
   EXPECT_NE(told.find("\"name\": \"a???\", \"user\": {\"instructions\": 0, \"cycles\": 220, \"accesses\": 3, \"refills\": 2, "
