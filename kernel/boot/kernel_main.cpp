@@ -126,7 +126,8 @@ void start_bootstrap_core() {
   const i64 tick_ns = 1'000'000'000 / static_cast<i64>(options.timer_hz);
   sched::patience_ns.store(static_cast<i64>(options.patience_ms) * 1'000'000, Order::relaxed);
   sched::fallbacks::set_seed(options.interleave_seed);
-  SchedulingManager::Options policies{options.algorithm, options.placement, options.migration, nanoseconds(tick_ns)};
+  SchedulingManager::Options policies{options.algorithm, options.placement, options.migration, nanoseconds(tick_ns),
+                                      options.queues == "global"};
   if (!scheduling().initialise(policies)) {
     must(scheduling().initialise({.tick = nanoseconds(tick_ns)}), "no scheduling policy can be used");
   }

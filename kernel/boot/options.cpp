@@ -36,6 +36,7 @@ constexpr OptionDescription table[] = {
     text("sched.placement", &O::placement, "placement policy for new and woken threads, with its tunables"),
     text("sched.migration", &O::migration, "migration policy for waiting and preempted threads, with its tunables"),
     text("sched.groups", &O::groups, "core groups for real-time and other threads, by a method with its tunables"),
+    choice("sched.queues", &O::queues, "per-core|global", "where threads wait: a run queue for each core, or one for all"),
     choice("counters", &O::counters, "auto|none|pmu|model|pages",
            "who counts what threads use, for policies that go by it; auto: the best there is, while it is wanted"),
     text("init", &O::init, "path of the first program"),

@@ -23,6 +23,7 @@ struct Options {
   std::string_view placement = "least-loaded";
   std::string_view migration = "pull";
   std::string_view groups = "none";
+  std::string_view queues = "per-core";
   std::string_view counters = "auto";
   std::string_view init = "/init";
   std::string_view root;

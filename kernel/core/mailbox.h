@@ -25,6 +25,7 @@ enum class MessageType : u32 {
   pull_request,       // word 0: the id of a core that has nothing to run and asks for a thread
   pull_refused,       // word 0: the id of the core that has none to spare
   core_groups,        // the groups of cores changed: look for who may not stay here
+  queues,             // the arrangement of the run queues changed: look for who waits in the wrong one
   end_of_types,
 };
 

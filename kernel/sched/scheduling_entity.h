@@ -57,13 +57,18 @@ struct SchedulingEntity {
   u32 recording = 0;      // the last in which it was seen (engine/recorded_timeline.h)
   Duration waits_since{};  // on the clock of the home's timeline (engine/starvation.h), while it waits there
   // on_the_way: a core has been chosen (home), the entity has not arrived there yet; it belongs to who carries it.
-  // resting: it would wait at home, but has used up its reservation.
-  enum class Place : u8 { nowhere, on_the_way, queued, running, resting } place = Place::nowhere;
+  // resting: it would wait at home, but has used up its reservation. global: it waits in the global queue, and has no home.
+  enum class Place : u8 { nowhere, on_the_way, queued, running, resting, global } place = Place::nowhere;
   CoreId home{};         // whose run queue it is in, or on the way to, or was in last
   ListLink engine_link;  // in the home's list of all that wait there, whatever the algorithm does
   // engine/turns.h: time that it waited; while it waits, that less the instant when it began, so negative. Other cores read it.
   i64 waited_ns = 0;
   Instant queued_at{};  // when its present wait began
+
+  // ---- kept by the global queue (engine/global_queue.h); the owner is who has it in hand ---------------------------
+  Atomic<u8> global_list{0};  // 0: it does not wait there; else 1 + its list. Any core may read it
+  u64 turn_round = 0;  // the round in which its turn is
+  Duration turn_end{};  // the run_time at which its turn is over
 
   [[nodiscard]] bool has_run() const { return last_ran != Instant{}; }
   [[nodiscard]] bool has_deadline() const { return real_time == deadline_priority; }

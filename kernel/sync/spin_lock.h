@@ -56,6 +56,7 @@ enum class Rank : u8 {
   kernel_map = 88,
   large_pages = 89,
   pages = 90,
+  global_queue = 93,
   console = 95,
   log = 97,
 };

@@ -53,6 +53,7 @@ void Executive::initialise() {
   set_message_handler(MessageType::pull_request, on_pull_request);
   set_message_handler(MessageType::pull_refused, on_pull_refused);
   set_message_handler(MessageType::core_groups, on_core_groups);
+  set_message_handler(MessageType::queues, on_queues);
 }
 
 // ---- entries ---------------------------------------------------------------------------------------------------------
@@ -185,6 +186,9 @@ void Executive::preempt_current() {
   if (!thread.entity.allowed.contains(core_.id())) {
     core_.scheduler->leave(thread.entity, sched::LeaveReason::migrating);
     send_to(thread, choose_core(thread, sched::PlacementReason::woken), sched::EnqueueReason::migrated, MigrationReason::mask);
+  } else if (scheduling().waits_globally(thread.entity)) {
+    core_.scheduler->leave(thread.entity, sched::LeaveReason::migrating);
+    enter_global(thread, yielded ? sched::EnqueueReason::yielded : sched::EnqueueReason::preempted);
   } else if (yielded || !scheduling().migrator().pushes() || !push_elsewhere(thread)) {
     core_.scheduler->leave(thread.entity, reason);  // puts it back into the queue
   }
@@ -206,6 +210,9 @@ void Executive::let_go_of_current() {
 void Executive::schedule() {
   for (;;) {
     read_mail();
+    sched::GlobalQueue& global = scheduling().global_queue();
+    if (global.waiting() != 0) [[unlikely]]
+      invite_guest();
     sched::SchedulingEntity* next = core_.scheduler->pick_next();
     if (core_.scheduler->real_time_changed()) [[unlikely]]
       balance_real_time();
@@ -214,7 +221,9 @@ void Executive::schedule() {
       vm::AddressSpace::rest();
       switches_.sleeps();
       look_for_work();
+      if (global.in_use() && !may_sleep_beside_global()) continue;
       core_.sleep();
+      if (global.in_use()) global.end_idle(core_.id());
       since_ = arch::cycle_counter();
       continue;
     }
@@ -223,6 +232,8 @@ void Executive::schedule() {
     current_ = &thread;
     switches_.runs(thread);
     thread.set_state(ThreadState::running);
+    if (global.in_use()) [[unlikely]]
+      begin_global_turn(thread);
     load(thread);
     counters_.runs(thread);
     if (!run_step(thread.current_step) || !finish_step()) continue;
@@ -306,7 +317,7 @@ void Executive::look_at(Thread& thread) {
   if ((bits & static_cast<u32>(Request::resume)) != 0 && thread.waits_for_resume() && thread.state() == ThreadState::sleeping) {
     thread.end_wait_early(WakeReason::woken);
   }
-  send_away_unless_allowed(thread);
+  if (!enter_global_again(thread)) send_away_unless_allowed(thread);
 }
 
 void Executive::send_away_unless_allowed(Thread& thread) {
@@ -319,6 +330,7 @@ void Executive::send_away_unless_allowed(Thread& thread) {
 
 void Executive::make_runnable(Thread& thread) {
   thread.set_state(ThreadState::runnable);
+  if (scheduling().waits_globally(thread.entity)) return enter_global(thread, sched::EnqueueReason::woken);
   const CoreId target = choose_core(thread, sched::PlacementReason::woken);
   if (target == core_.id()) {
     (void)enqueue_here(thread, sched::EnqueueReason::woken);
@@ -331,6 +343,7 @@ void Executive::start(Thread& thread) {
   KERNEL_ASSERT(thread.home() == core_.id());
   thread.retain();  // the reference that runs
   thread.set_state(ThreadState::runnable);
+  if (scheduling().waits_globally(thread.entity)) return enter_global(thread, sched::EnqueueReason::created);
   const CoreId target = choose_core(thread, sched::PlacementReason::created);
   if (target == core_.id()) {
     (void)enqueue_here(thread, sched::EnqueueReason::created);
@@ -347,16 +360,20 @@ void Executive::send_to(Thread& thread, CoreId target, sched::EnqueueReason reas
   }
 }
 
-void Executive::hand_over(Thread& thread, CoreId target, sched::EnqueueReason reason, MigrationReason why) {
+void Executive::let_go_of(Thread& thread) {
   if (floating_point_owner_ == &thread) {
     thread.fp.save();
     floating_point_owner_ = nullptr;
   }
+  forget_look(thread);  // its new home looks at what is still asked of it when it arrives
+}
+
+void Executive::hand_over(Thread& thread, CoreId target, sched::EnqueueReason reason, MigrationReason why) {
+  let_go_of(thread);
   if (reason != sched::EnqueueReason::created) {
     add(thread.migrations, 1);
     trace::migration(thread, why, core_.id(), target);
   }
-  forget_look(thread);  // its new home looks at what is still asked of it when it arrives
   Letter& letter = thread.arrival_letter();
   letter.message = {MessageType::arrive, {reinterpret_cast<u64>(&thread), static_cast<u64>(reason), static_cast<u64>(why)}};
   thread.set_home(target);
@@ -369,15 +386,13 @@ bool Executive::enqueue_here(Thread& thread, sched::EnqueueReason reason) {
     return false;
   }
   core_.scheduler->enqueue(thread.entity, reason);
-  if (reason != sched::EnqueueReason::migrated) {
-    trace::wake(reason == sched::EnqueueReason::created ? trace::Event::created : trace::Event::woken, thread);
-  }
+  if (reason != sched::EnqueueReason::migrated) note_enqueued(thread, reason);
   return true;
 }
 
 void Executive::on_thread_message(Core& core, const Message& message) {
   auto& thread = *reinterpret_cast<Thread*>(message.word[0]);
-  const CoreId home = thread.home();
+  const CoreId home = thread.settled_home();
   if (home != core.id()) {  // it has moved meanwhile: forward
     core.outbox().send_to(cores::get(home), thread.request_letter());
     return;

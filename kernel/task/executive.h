@@ -38,6 +38,9 @@ class Executive {
     yield_wanted_ = true;
     core_.attention = true;
   }
+  // A thread that waits in the global queue is this core's from now on, and looked at later. False: it does not wait there any more.
+  // Any context on this core, any lock below the queue's.
+  bool take_from_global(Thread& thread);
   // Brings the floating-point registers of current() into its FpState (they stay loaded).
   void save_floating_point(Thread& thread);
   // The thread's FpState has been changed in memory: load it before user mode.
@@ -84,6 +87,26 @@ class Executive {
   static void on_pull_refused(Core& core, const Message& message);
   // Does what is asked of a thread of this core. It may be another core's afterwards.
   void look_at(Thread& thread);
+  // ---- the global queue: task/global_queue.cpp ----
+  // A runnable thread of this core, in no queue, waits in the global one.
+  void enter_global(Thread& thread, sched::EnqueueReason reason);
+  // The same for one that was taken out of it, which may have to wait in a core's queue by now, or that waits in this core's and may
+  // leave it by now. False: it is none of those.
+  bool enter_global_again(Thread& thread);
+  // The first one is this core's from now on, in no queue; null: none.
+  Thread* take_first_from_global();
+  [[nodiscard]] bool takes_from_global() const;
+  // Somebody waits there: may be who is to run here next.
+  void invite_guest();
+  // The thread runs from now on.
+  void begin_global_turn(Thread& thread);
+  // This core has nothing to run. False: perhaps it has.
+  [[nodiscard]] bool may_sleep_beside_global();
+  // There is no global queue any more.
+  void empty_global();
+  // The arrangement of the queues was changed.
+  void take_arrangement();
+  static void on_queues(Core& core, const Message& message);
   // A thread that waits here, but may not run here any more, goes elsewhere.
   void send_away_unless_allowed(Thread& thread);
   static void forget_look(Thread& thread);
@@ -95,6 +118,10 @@ class Executive {
     return chosen;
   }
   void send_to(Thread& thread, CoreId target, sched::EnqueueReason reason, sched::MigrationReason why);
+  void let_go_of(Thread& thread);  // it becomes another core's
+  static void note_enqueued(const Thread& thread, sched::EnqueueReason reason) {
+    trace::wake(reason == sched::EnqueueReason::created ? trace::Event::created : trace::Event::woken, thread);
+  }
   void hand_over(Thread& thread, CoreId target, sched::EnqueueReason reason, sched::MigrationReason why);  // to another core
   // False: this core's queue did not let it in, and it is another core's already.
   bool enqueue_here(Thread& thread, sched::EnqueueReason reason);
@@ -110,9 +137,9 @@ class Executive {
   Core& core_;
   Thread* current_ = nullptr;
   Thread* floating_point_owner_ = nullptr;  // whose registers are in the processor
-  u64 since_ = 0;                           // cycle counter at the last change between user and kernel mode
-  u64 loaded_second_base_ = 0;              // GS base that the processor has for user mode
-  Thread::LookList to_look_at_;             // threads of this core with requests made on this core
+  u64 since_ = 0;  // cycle counter at the last change between user and kernel mode
+  u64 loaded_second_base_ = 0;  // GS base that the processor has for user mode
+  Thread::LookList to_look_at_;  // threads of this core with requests made on this core
   bool yield_wanted_ = false;
   trace::Switches switches_;
   ThreadCounters counters_;

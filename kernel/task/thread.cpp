@@ -111,7 +111,7 @@ void Thread::set_credentials(Ref<Credentials> fresh) {
 void Thread::request(Request what) {
   Core& here = this_core();
   const u32 bits = static_cast<u32>(what);
-  if (home() == here.id()) {  // only this core can change that
+  if (settled_home() == here.id()) {  // only this core can change that
     requests_.fetch_or(bits, Order::acq_rel);
     here.executive->look_later(*this);
     return;
@@ -122,7 +122,16 @@ void Thread::request(Request what) {
     return;
   }
   request_letter_.message = {MessageType::thread, {reinterpret_cast<u64>(this), 0, 0}};
-  here.outbox().send_to(cores::get(home()), request_letter_);
+  here.outbox().send_to(cores::get(settled_home()), request_letter_);
+}
+
+CoreId Thread::settled_home() {
+  for (;;) {
+    const CoreId home = this->home();
+    if (home != sched::no_core) [[likely]]
+      return home;
+    if (this_core().executive->take_from_global(*this)) return this_core().id();
+  }
 }
 
 void Thread::change_affinity(const CoreSet& cores) {

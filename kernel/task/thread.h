@@ -2,7 +2,8 @@
 //
 // Who may touch what:
 //  - "home": only the core whose id is in home_. A thread's home changes only by that core, when the thread does not run:
-//    it hands the thread over in an `arrive` message. Queue state, wait state and timers belong to home. The first home is
+//    it hands the thread over in an `arrive` message, or puts it into the global queue, where it has no home until some core
+//    takes it out. Queue state, wait state and timers belong to home. The first home is
 //    the core whose step makes the thread, so what others ask meanwhile waits in that core's mailbox until it is started.
 //  - "thread": only code running as the thread, in one of its steps (which runs on its home, interrupts off).
 //  - "any": atomics. Another core never changes a thread: it sets a bit of requests_ and sends home a message to look.
@@ -54,6 +55,7 @@ class Thread final : public RefCounted<Thread>, public Waiter {
 
   [[nodiscard]] ThreadId id() const { return id_; }
   [[nodiscard]] Process& process() const { return *process_; }
+  // sched::no_core: it waits in the global queue (sched/engine/global_queue.h).
   [[nodiscard]] CoreId home() const { return home_.load(Order::acquire); }
   [[nodiscard]] ThreadState state() const { return state_.load(Order::relaxed); }
 
@@ -151,6 +153,13 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   void take_wishes(Scheduler& scheduler);
   void set_state(ThreadState state) { state_.store(state, Order::relaxed); }
   void set_home(CoreId core) { home_.store(core, Order::release); }
+  // For those who look: its home, or where it ran last.
+  [[nodiscard]] CoreId shown_core() const {
+    const CoreId home = this->home();
+    return home != sched::no_core ? home : entity.last_core;
+  }
+  // Any core: home(), where the calling core becomes home if nobody is.
+  [[nodiscard]] CoreId settled_home();
   [[nodiscard]] u32 take_requests() { return requests_.fetch_and(message_on_its_way, Order::acq_rel) & ~message_on_its_way; }
   [[nodiscard]] bool has_requests() const { return (requests_.load(Order::relaxed) & ~message_on_its_way) != 0; }
   // The message that told home to look has arrived: the letter may be used again.

@@ -54,7 +54,7 @@ void Switches::note_running(const Thread* thread) {
 }
 
 void note_wake(Event event, const Thread& thread) {
-  write(event, 0, thread.id().value, Wake{name_of(thread), priority_of(thread), thread.home().value});
+  write(event, 0, thread.id().value, Wake{name_of(thread), priority_of(thread), thread.shown_core().value});
 }
 
 void note_migration(const Thread& thread, sched::MigrationReason why, CoreId from, CoreId to) {

@@ -14,10 +14,10 @@ HEAD = struct.Struct("<QBBHi")
 NO_CORE = 256  # of a message that was taken
 NOT_BY_ITSELF = 0x80
 PLACEMENT_REASONS = ("created", "woken")
-MIGRATION_REASONS = ("placed", "mask", "real_time", "pushed", "pulled", "offered")
+MIGRATION_REASONS = ("placed", "mask", "real_time", "pushed", "pulled", "offered", "global")
 DECISIONS = range(14, 21)  # for the simulator (docs/replay.md)
 MESSAGES = ("none", "thread", "arrive", "drop_translations", "remote_call", "shared_timer", "reschedule",
-            "real_time_room", "pull_request", "pull_refused", "core_groups")
+            "real_time_room", "pull_request", "pull_refused", "core_groups", "queues")
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,11 @@
  *   core, the thread's step Executive::run_step, Executive::block_current, WaitQueue::wait
  *   finish_step()           Executive::finish_step, Executive::preempt_current
  *   core 0's beginning      clone(): Process::add_thread, Executive::start
+ *   with -DGLOBAL, where a thread that may run everywhere waits in the queue of all cores:
+ *   settle()                Thread::settled_home, Executive::take_from_global, GlobalQueue::take_out
+ *   enter_global()          Executive::enter_global, GlobalQueue::put; what is under the level's lock is one step
+ *   enter_global_again()    Executive::enter_global_again
+ *   core, invite_guest()    Executive::invite_guest, GlobalQueue::take
  *
  * Checked:
  *   - only its home touches the thread (touch()), and it is in one place at a time;
@@ -37,6 +42,10 @@
  *   LETTER_FREED      taking the requests frees the letter that is on its way
  *   CREATED_ELSEWHERE a new thread's home is another core than the one that makes it
  *   NO_REFERENCE      a message holds no reference
+ *   with -DGLOBAL:
+ *   GLOBAL_KEPT       who puts the thread into the global queue stays its home
+ *   GLOBAL_LOST       a thread that was taken out because something is asked of it is not put back
+ *   GLOBAL_UNSETTLED  who gets a message about it does not become its home
  */
 #ifndef CORES
 #define CORES 3
@@ -50,7 +59,7 @@
 #define ALL ((1 << CORES) - 1)
 
 mtype = { THREAD, ARRIVE };
-mtype = { nowhere, on_the_way, queued, running };
+mtype = { nowhere, on_the_way, queued, running, global };
 mtype = { created, runnable, sleeping, ended };
 
 #ifdef CREATED_ELSEWHERE
@@ -61,6 +70,7 @@ byte home = 0;
 mtype state = created;
 mtype place = nowhere;
 byte queue_of;                  /* where it is queued or runs */
+#define nobody 255              /* home of who waits in the global queue */
 byte allowed = ALL, wished = ALL;
 bool wake_asked, placement_asked, message_on_its_way;  /* requests_ */
 bool letter_used;               /* request_letter_ is in a mailbox */
@@ -89,8 +99,29 @@ inline drop() {
 #endif
 }
 
-inline request(is_wake) {
+inline settle() {
   h = home;
+#ifdef GLOBAL
+  do
+  :: h != nobody -> break
+  :: else ->
+     atomic { /* under the level's lock */
+       if
+       :: place == global -> place = nowhere; home = me
+       :: else
+       fi
+     }
+     h = home;
+     if
+     :: h == me && place == nowhere && state == runnable -> look_later()
+     :: else
+     fi
+  od
+#endif
+}
+
+inline request(is_wake) {
+  settle();
   if
   :: h == me ->
      d_step { wake_asked = wake_asked || is_wake; placement_asked = placement_asked || !is_wake };
@@ -110,10 +141,24 @@ inline request(is_wake) {
      :: else ->
         assert(!letter_used);
         letter_used = true;
-        h = home;
+        settle();
         mail[h]!THREAD
      fi
   fi
+}
+
+inline enter_global() {
+  touch();
+  if
+  :: in_look_list == me + 1 -> in_look_list = 0
+  :: else -> assert(in_look_list == 0)
+  fi;
+  assert(place == nowhere);
+#ifdef GLOBAL_KEPT
+  place = global
+#else
+  atomic { place = global; home = nobody }
+#endif
 }
 
 inline send_to(target) {
@@ -153,8 +198,20 @@ inline choose() {
 
 inline make_runnable() {
   state = runnable;
+  enter()
+}
+
+/* Where it is to wait: in the global queue, or in a core's. */
+inline enter() {
+#ifdef GLOBAL
+  if
+  :: allowed == ALL -> enter_global()
+  :: else -> choose(); send_to(to)
+  fi
+#else
   choose();
   send_to(to)
+#endif
 }
 
 inline send_away() {
@@ -219,7 +276,17 @@ inline look_at() {
      fi
 #else
      if
-     :: !woken -> send_away()
+     :: !woken ->
+#ifdef GLOBAL
+        if
+#ifndef GLOBAL_LOST
+        :: state == runnable && place == nowhere -> enter()  /* enter_global_again() */
+#endif
+        :: else -> send_away()
+        fi
+#else
+        send_away()
+#endif
      :: else
      fi
 #endif
@@ -239,7 +306,12 @@ inline finish_step() {
   fi;
   if
   :: !(allowed & (1 << me)) -> place = nowhere; choose(); send_to(to)
+#ifdef GLOBAL
+  :: allowed == ALL -> place = nowhere; enter_global()   /* its turn is over */
+  :: allowed & (1 << me)
+#else
   :: else
+#endif
   fi
 }
 
@@ -290,7 +362,11 @@ end:
   :: mail[me]?THREAD ->
      letter_used = false;
      alive();
-     h = home;
+#ifdef GLOBAL_UNSETTLED
+     h = me;
+#else
+     settle();
+#endif
 #ifndef NO_FORWARD
      if
      :: h != me -> letter_used = true; mail[h]!THREAD
@@ -323,6 +399,16 @@ end:
 #endif
      fi
   :: in_look_list == me + 1 -> look_at()
+#ifdef GLOBAL
+  /* invite_guest() */
+  :: atomic { place == global -> place = nowhere; home = me };
+     touch();
+     d_step { place = queued; queue_of = me };
+     if
+     :: wake_asked || placement_asked -> look_at()
+     :: else
+     fi
+#endif
 
   /* schedule(): RunQueue::pick takes none that may not run here */
   :: place == queued && queue_of == me && (allowed & (1 << me)) ->

@@ -14,7 +14,7 @@ constinit Atomic<u64> minutes_1{0}, minutes_5{0}, minutes_15{0};
 constinit Atomic<u32> started{0};
 
 void sample(TimerEvent& event) {
-  u64 running = 0;
+  u64 running = scheduling().global_queue().waiting();
   cores::online().for_each([&](CoreId id) { running += scheduling().statistics(id).runnable(); });
   LoadAverages load = load_averages();
   load.add(running);

@@ -81,7 +81,7 @@ void add_thread(Picture& p) {
   p.nice = thread.nice();
   p.policy = thread.policy_and_priority();
   p.effective_priority = thread.effective_priority();
-  p.core = thread.home().value;
+  p.core = thread.shown_core().value;
   p.allowed = thread.shown_affinity();
   p.pending = thread.signals.pending.load(Order::relaxed);
   p.blocked = thread.signals.blocked;

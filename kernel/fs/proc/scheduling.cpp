@@ -43,14 +43,16 @@ Result<void> choose(std::string_view text, Refusal& why) {
   const std::string_view word = take_word(rest, is_space);
   rest = trim(rest);
   const bool has_where = word == "cores" && !rest.empty();
-  const bool known = kind == "algorithm" || kind == "placement" || kind == "migration" || kind == "groups";
+  const bool known = kind == "algorithm" || kind == "placement" || kind == "migration" || kind == "groups" || kind == "queues";
   if (!known || policy.empty() || (!word.empty() && !has_where)) {
-    return refuse(why, "{}: write algorithm, placement, migration or groups, and then POLICY[:TUNABLE=VALUE,...]", text);
+    return refuse(why, "{}: write algorithm, placement, migration, groups or queues, and then POLICY[:TUNABLE=VALUE,...]",
+                  text);
   }
   if (has_where && kind != "algorithm") return refuse(why, "the {} is that of all cores", kind);
   if (kind == "algorithm") return set_timelines(policy, rest, why);
   if (kind == "placement") return scheduling().set_placement(policy, why);
   if (kind == "migration") return scheduling().set_migration(policy, why);
+  if (kind == "queues") return scheduling().set_queues(policy, why);
   return scheduling().set_groups(policy, why);
 }
 
@@ -90,6 +92,8 @@ Result<void> scheduling_policies(TextBuffer& to, const Subject&) {
   list(to, "placement", sched::placements());
   list(to, "migration", sched::migrations());
   list(to, "groups", sched::groupings());
+  to.print("queues per-core: a run queue for each core\n");
+  to.print("queues global: one ready queue for all cores, with a lock for each priority level\n");
   return {};
 }
 

@@ -35,7 +35,7 @@ void line(TextBuffer& to, const CoreTimes& t) {
 }
 
 u32 running_now() {
-  u32 running = 0;
+  u32 running = scheduling().global_queue().waiting();
   cores::online().for_each([&](CoreId id) { running += scheduling().statistics(id).runnable(); });
   return running;
 }

@@ -97,6 +97,7 @@ Result<void> SchedulingManager::initialise(const Options& options) {
     return Errno::einval;
   }
   tick_ = options.tick;
+  global_queue_.set_in_use(options.global_queue);
   algorithm_.store(algorithm, Order::release);
   sched::counting::want(placement->goes_by_resources);
   return {};

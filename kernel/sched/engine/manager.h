@@ -10,6 +10,7 @@
 #include "lib/thread_annotations.h"
 #include "sched/engine/core_groups.h"
 #include "sched/engine/dynamic_ratio.h"
+#include "sched/engine/global_queue.h"
 #include "sched/engine/migrator.h"
 #include "sched/engine/placer.h"
 #include "sched/engine/random_source.h"
@@ -25,6 +26,7 @@ class SchedulingManager {
     std::string_view placement = sched::default_placement;  // sched.placement=, the same
     std::string_view migration = sched::default_migration;  // sched.migration=, the same
     Duration tick = milliseconds(4);                        // 1 / timer.hz; 1 µs … 1 s
+    bool global_queue = false;                              // sched.queues=global
   };
 
   // ---- boot context ------------------------------------------------------------------------------------------------
@@ -58,6 +60,13 @@ class SchedulingManager {
   [[nodiscard]] CoreSet cores_for(const sched::SchedulingEntity& entity) const { return groups_.usable(entity, usable()); }
   // `entity` was placed but will not arrive (its thread ended on the way).
   void forget(sched::SchedulingEntity& entity) { placer_.forget(entity); }
+
+  // ---- the global queue: task/global_queue.cpp does what it says --------------------------------------------------
+  [[nodiscard]] sched::GlobalQueue& global_queue() { return global_queue_; }
+  // `entity` is to wait there when it waits; who has it in hand. Its mask is brought up to date.
+  [[nodiscard]] bool waits_globally(sched::SchedulingEntity& entity) const {
+    return global_queue_.in_use() && may_wait_globally(entity);
+  }
 
   // ---- the real-time class between cores; own core, interrupts off -------------------------------------------------
   // The calling core has real-time entities waiting, or none. Before it looks where they could go.
@@ -103,6 +112,8 @@ class SchedulingManager {
   // The decisions of the policies are recorded from now on, beginning with new objects of them; or not any more
   // (engine/recorded_timeline.h, engine/decision_recorder.h). After the trace was switched. enomem: timelines stay as they are.
   Result<void> record_decisions(bool recorded) EXCLUDES(lock_);
+  // "global": one queue for all cores; "per-core": one for each. Threads that wait move over.
+  Result<void> set_queues(std::string_view text, sched::Refusal& why) EXCLUDES(lock_);
   // Partitions the cores, or unites them. einval: refused, ebusy: the last change is still under way, both with the reason
   // in `why`; nothing changed. Also in the boot context.
   Result<void> set_groups(std::string_view text, sched::Refusal& why) EXCLUDES(lock_);
@@ -126,6 +137,8 @@ class SchedulingManager {
   void announce() REQUIRES(lock_);
   static SchedulingManager the_manager;
 
+  [[nodiscard]] bool may_wait_globally(sched::SchedulingEntity& entity) const;
+  size_t describe_queues(char* to, size_t size) const;
   [[nodiscard]] CoreId place_in_group(sched::SchedulingEntity& entity, sched::PlacementReason reason, const CoreSet& online);
   [[nodiscard]] CoreId turn_away_unless_let_in(sched::SchedulingEntity& entity);
   void tell_groups(const CoreSet& online) REQUIRES(lock_);
@@ -142,6 +155,7 @@ class SchedulingManager {
   Atomic<Scheduler*> schedulers_[max_cores] = {};  // boot writes each once
   u32 cores_expected_ GUARDED_BY(lock_) = 0;  // no core with this number or a higher one has a scheduler
   AtomicCoreSet ready_;  // cores whose scheduler is complete
+  sched::GlobalQueue global_queue_;
   AtomicCoreSet real_time_waits_;  // cores that look for other cores; each sets its own
   sched::CoreGroups groups_;  // changed under lock_
   DynamicRatio dynamic_ratio_;

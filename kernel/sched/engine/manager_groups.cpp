@@ -103,6 +103,7 @@ sched::GroupLoads SchedulingManager::group_loads() const {
     const u32 runnable = numbers.load();
     group.waiting += runnable > 1 ? runnable - 1 : 0;
   });
+  loads.normal.waiting += global_queue_.waiting();
   return loads;
 }
 

@@ -57,6 +57,7 @@ size_t SchedulingManager::describe_scheduling(char* to, size_t size) const {
   line("\ngroups {}:", groups_name());
   for (const sched::GroupingDescriptor* descriptor : sched::groupings()) line(" {}", descriptor->name);
   line("\n");
+  used += describe_queues(to + used, size - used);
   used += describe_timelines(to + used, size - used);
   const sched::PlacementSlot& placement = placer_.policies().in_force();
   const sched::MigrationSlot& migration = migrator_.policies().in_force();

@@ -22,6 +22,7 @@ enum class MigrationReason : u8 {
   pushed,  // it had to go, and that core was emptier
   pulled,  // that core was idle and asked for it
   offered,  // that core was idle, and this one came to have somebody to spare
+  global,  // that core took it out of the global queue
 };
 
 using MigrationSlot = PolicySlot<MigrationPolicy, MigrationDescriptor>;

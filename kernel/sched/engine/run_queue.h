@@ -91,6 +91,9 @@ class RunQueue {
     change(entity, {nice, entity.policy, entity.real_time, entity.server.reservation()}, now);
   }
 
+  // `entity` waited for this core elsewhere, in no run queue; its wait counts here.
+  void end_wait(SchedulingEntity& entity, Instant now) { turns_.end_wait(entity, now); }
+
   [[nodiscard]] SchedulingEntity* running() const { return running_; }
   [[nodiscard]] u32 waiting() const { return waiting_count_; }
   // The one that would run last and may run on some core of `targets`, for a migration (remove() it then); else null.

@@ -38,6 +38,20 @@ class Scheduler final : public Device, private sched::FallbackListener {
   [[nodiscard]] sched::SchedulingEntity* pick_next();
   // The running entity stops running; after yielded and preempted it waits again, else it is in no queue.
   void leave(sched::SchedulingEntity& running, sched::LeaveReason reason);
+  // ---- beside a global queue (engine/global_queue.h) ----
+  // `entity`, enqueued here just now, came from there. One at a time, until it runs or goes.
+  void note_guest(const sched::SchedulingEntity& entity) {
+    guest_ = &entity;
+    beside_global_ = true;
+  }
+  // What was just picked is looked at again when its turn is over, and goes on if nobody waits there. Also who does not wait there
+  // itself: others do. A real-time thread, which gives way only to its own class, after the longest turn: see wants_guest().
+  void limit_turn();
+  // This core is to take somebody in, so that he is waiting here: it would run him now, or the real-time class has had the
+  // core for so long that its bound (real_time/budget.h) has to know that others want it.
+  [[nodiscard]] bool wants_guest() const;
+  // `entity`, which waited there, does so no more.
+  void end_wait(sched::SchedulingEntity& entity);
   // A waiting or resting entity goes elsewhere. False: it is neither here (counted as a violation).
   bool remove(sched::SchedulingEntity& waiting);
   // The core's timer interrupted: ends the slice if it is over, arms the timer again if not.
@@ -130,6 +144,9 @@ class Scheduler final : public Device, private sched::FallbackListener {
   // Own core: adopts what another core wants.
   void look(Instant now);
   void continue_until(Instant until, Instant now);
+  void end_turn(const sched::SchedulingEntity* next);
+  // When who runs is to be looked at again, `until` as its timeline says; charged.
+  [[nodiscard]] Instant turn_until(Instant until, Instant now);
   // No policy makes turns so short that nobody gets ahead.
   [[nodiscard]] Duration shortest_turn() const { return Duration{static_cast<i64>(static_cast<u64>(tick_.ns) / 64)}; }
   // Wakes the core when somebody who rests here goes on.
@@ -150,11 +167,16 @@ class Scheduler final : public Device, private sched::FallbackListener {
   Installation* installed_ = nullptr;
   Installation* incoming_ = nullptr;  // while it is being adopted
   Instant slice_end_ = never;
+  bool beside_global_ = false;  // one of the next three is set
+  Instant turn_end_ = never;  // of the turn of who runs, as the global queue gave it
+  Instant real_time_since_ = never;  // only real-time threads have run since; never: not so. While there is a global queue
+  const sched::SchedulingEntity* guest_ = nullptr;  // waits here, and came from the global queue; only compared
   bool reschedule_wanted_ = false;
   TimerEvent renewal_{on_renewal};  // of the first who rests here
   Letter announcement_;  // of this core to others: SchedulingManager::set_algorithm
   Letter room_;  // the same: SchedulingManager::offer_room
   Letter groups_;  // the same: SchedulingManager::set_groups
+  Letter queues_;  // the same: SchedulingManager::set_queues
 
   // ---- guarded by the manager's lock ----
   Installation* prepared_ = nullptr;  // made for this core by a change that is not complete yet

@@ -1,0 +1,50 @@
+// The part of the SchedulingManager that arranges the run queues: one for each core, or a global one. See global_queue.h.
+#include "lib/format.h"
+#include "sched/engine/change_note.h"
+#include "sched/engine/manager.h"
+
+namespace corral {
+
+bool SchedulingManager::may_wait_globally(sched::SchedulingEntity& entity) const {
+  if (entity.real_time != 0) return false;
+  if (!groups_.settled(entity)) renew_mask(entity);
+  return group_of(false).without(entity.allowed).empty();
+}
+
+Result<void> SchedulingManager::set_queues(std::string_view text, sched::Refusal& why) {
+  if (text != "global" && text != "per-core") {
+    why.length = format_to(why.text, "there is no {}; there are per-core and global", text).size();
+    return Errno::einval;
+  }
+  LockGuard guard{lock_};
+  global_queue_.set_in_use(text == "global");
+  Letter& letter = this_core().scheduler->queues_;
+  const bool under_way = Outbox::pending(letter);  // of an earlier change; some mailbox was full
+  letter.targets = cores();
+  if (!under_way) {
+    letter.message = Message{MessageType::queues, {}};
+    this_core().outbox().send(letter);
+  }
+  note_change("queues", text);
+  return {};
+}
+
+size_t SchedulingManager::describe_queues(char* to, size_t size) const {
+  size_t used = 0;
+  const auto line = [&](std::string_view format, const auto&... arguments) {
+    used += format_to({to + used, size - used}, format, arguments...).size();
+  };
+  line("queues {}: per-core global\n", global_queue_.in_use() ? "global" : "per-core");
+  u64 taken = 0;
+  for (u32 level = 0; level < sched::GlobalQueue::levels; ++level) taken += global_queue_.figures(level).taken;
+  if (taken == 0) return used;
+  line("global queue: waiting {} rounds {}\n", global_queue_.waiting(), global_queue_.round());
+  for (u32 level = 0; level < sched::GlobalQueue::levels; ++level) {
+    const sched::GlobalQueue::Figures figures = global_queue_.figures(level);
+    if (figures.taken == 0) continue;
+    line("lock of level {}: taken {} found taken {} waited {} cycles\n", level, figures.taken, figures.waits, figures.waited);
+  }
+  return used;
+}
+
+}  // namespace corral

@@ -1,0 +1,159 @@
+// sources: kernel/sched/engine/global_queue.cpp
+// The global queue alone: levels, rounds, turns, and who is told.
+#include "sched/engine/global_queue.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include "sched/system_view.h"
+
+namespace corral::sched {
+namespace {
+
+constexpr Duration tick = milliseconds(4);
+
+class Queue : public testing::Test {
+ protected:
+  SchedulingEntity& made(i32 nice = 0, SchedulingPolicy policy = SchedulingPolicy::other) {
+    SchedulingEntity& entity = *entities_.emplace_back(std::make_unique<SchedulingEntity>());
+    entity.number = static_cast<i32>(entities_.size());
+    entity.nice = nice;
+    entity.policy = policy;
+    entity.weight = weight_of(nice, policy);
+    return entity;
+  }
+  void put(SchedulingEntity& entity, EnqueueReason reason = EnqueueReason::woken) {
+    queue_->put(entity, reason, tick, [](SchedulingEntity&) {});
+  }
+  SchedulingEntity* take() {
+    return queue_->take([](SchedulingEntity&) {});
+  }
+  // It ran for its whole turn, or for less.
+  static void run(SchedulingEntity& entity) { entity.run_time = entity.turn_end; }
+  static void run(SchedulingEntity& entity, Duration time) { entity.run_time = entity.run_time + time; }
+
+  std::unique_ptr<GlobalQueue> queue_ = std::make_unique<GlobalQueue>();
+
+ private:
+  std::vector<std::unique_ptr<SchedulingEntity>> entities_;
+};
+
+TEST_F(Queue, TheHighestLevelComesFirstAndEachInOrder) {
+  SchedulingEntity &modest = made(0, SchedulingPolicy::idle), &low = made(19), &first = made(), &second = made(),
+                   &high = made(-20);
+  for (SchedulingEntity* entity : {&modest, &low, &first, &second, &high}) put(*entity);
+  EXPECT_EQ(queue_->waiting(), 5u);
+  for (SchedulingEntity* entity : {&high, &first, &second, &low, &modest}) {
+    ASSERT_EQ(take(), entity);
+    EXPECT_EQ(entity->place, SchedulingEntity::Place::nowhere);
+  }
+  EXPECT_EQ(take(), nullptr);
+  EXPECT_EQ(queue_->waiting(), 0u);
+}
+
+TEST_F(Queue, WhoHasHadItsTurnWaitsForTheOthers) {
+  SchedulingEntity &high = made(-20), &low = made(19);
+  put(high);
+  put(low);
+  ASSERT_EQ(take(), &high);
+  run(high);
+  put(high, EnqueueReason::preempted);
+  ASSERT_EQ(take(), &low);
+  run(low);
+  put(low, EnqueueReason::preempted);
+  EXPECT_EQ(take(), &high);
+  EXPECT_EQ(take(), &low);
+}
+
+TEST_F(Queue, WhoLostTheCoreEarlyGoesOnFirst) {
+  SchedulingEntity &one = made(), &other = made();
+  put(one);
+  put(other);
+  ASSERT_EQ(take(), &one);
+  run(one, microseconds(1));
+  put(one, EnqueueReason::preempted);
+  ASSERT_EQ(take(), &one);
+  EXPECT_EQ(GlobalQueue::left(one), tick - microseconds(1));
+}
+
+TEST_F(Queue, WhoYieldsOrIsNewWaitsForTheNextRound) {
+  SchedulingEntity &yields = made(), &other = made(), &created = made();
+  put(yields);
+  put(other);
+  ASSERT_EQ(take(), &yields);
+  put(yields, EnqueueReason::yielded);
+  put(created, EnqueueReason::created);
+  EXPECT_EQ(take(), &other);
+  EXPECT_EQ(take(), &yields);
+  EXPECT_EQ(take(), &created);
+}
+
+TEST_F(Queue, ASleeperHasOneTurnInARound) {
+  SchedulingEntity &sleeper = made(-5), &other = made();
+  put(other);
+  put(sleeper);
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_EQ(take(), &sleeper) << i;
+    run(sleeper, Duration{GlobalQueue::turn_of(sleeper.weight, tick).ns / 4 + 1});
+    put(sleeper);  // woken
+  }
+  EXPECT_EQ(take(), &other);
+}
+
+TEST_F(Queue, TurnsGoByWeight) {
+  EXPECT_EQ(GlobalQueue::turn_of(weight_of(0), tick), tick);
+  EXPECT_GT(GlobalQueue::turn_of(weight_of(-5), tick), milliseconds(12));
+  EXPECT_EQ(GlobalQueue::turn_of(weight_of(-20), tick), GlobalQueue::longest_turn(tick));
+  EXPECT_EQ(GlobalQueue::turn_of(weight_of_idle, tick).ns, tick.ns / 4);
+}
+
+TEST_F(Queue, OneIsTakenOutWhereverItStands) {
+  SchedulingEntity &first = made(), &middle = made(), &last = made();
+  for (SchedulingEntity* entity : {&first, &middle, &last}) put(*entity);
+  EXPECT_TRUE(queue_->take_out(middle, [](SchedulingEntity&) {}));
+  EXPECT_FALSE(queue_->take_out(middle, [](SchedulingEntity&) {}));
+  EXPECT_EQ(take(), &first);
+  EXPECT_EQ(take(), &last);
+}
+
+TEST_F(Queue, IdleCoresAreToldOnceEach) {
+  const CoreSet all = CoreSet::first(4);
+  EXPECT_TRUE(queue_->begin_idle(CoreId{1}));
+  EXPECT_TRUE(queue_->begin_idle(CoreId{3}));
+  EXPECT_EQ(queue_->whom_to_tell(20, CoreId{3}, all), CoreId{3});
+  EXPECT_EQ(queue_->whom_to_tell(20, CoreId{3}, all), CoreId{1});
+  EXPECT_EQ(queue_->whom_to_tell(20, CoreId{3}, all), no_core);
+}
+
+TEST_F(Queue, ACoreIsNotIdleBesideOneThatWaits) {
+  put(made());
+  EXPECT_FALSE(queue_->begin_idle(CoreId{0}));
+  ASSERT_NE(take(), nullptr);
+  EXPECT_TRUE(queue_->begin_idle(CoreId{0}));
+}
+
+TEST_F(Queue, TheCoreWithTheLowestLevelGivesWay) {
+  const CoreSet all = CoreSet::first(3);
+  queue_->note_running(CoreId{0}, 20);
+  queue_->note_running(CoreId{1}, 39);
+  queue_->note_running(CoreId{2}, GlobalQueue::above_all);
+  EXPECT_EQ(queue_->whom_to_tell(20, CoreId{0}, all), CoreId{1});
+  EXPECT_EQ(queue_->whom_to_tell(20, CoreId{0}, all), no_core);
+  EXPECT_EQ(queue_->whom_to_tell(10, CoreId{0}, CoreSet::of(CoreId{2})), no_core);
+  EXPECT_EQ(queue_->whom_to_tell(10, CoreId{0}, all), CoreId{0});
+}
+
+TEST_F(Queue, LocksAreCountedForEachLevel) {
+  put(made());
+  put(made(19));
+  ASSERT_NE(take(), nullptr);
+  EXPECT_EQ(queue_->figures(20).taken, 2u);
+  EXPECT_EQ(queue_->figures(39).taken, 1u);
+  EXPECT_EQ(queue_->figures(20).waits, 0u);
+  EXPECT_EQ(queue_->figures(0).taken, 0u);
+}
+
+}  // namespace
+}  // namespace corral::sched

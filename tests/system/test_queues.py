@@ -1,0 +1,95 @@
+"""One ready queue for all cores (`sched.queues=global`): programs run as with a queue for each, and both change under load."""
+
+import re
+import unittest
+
+from lab import guest, soak
+from lab.testing.selection import slow
+from lab.testing.shared_guest import SharedGuest
+
+PIPES = "for i in 1 2 3 4; do (echo $i | cat | cat) & done; wait"
+DRAWING = "mandelbrot 8 --mode array --size 20x10 --iterations 200 > /dev/null"
+PROGRAMS = f"{PIPES}; {DRAWING} && /tests/forktest > /dev/null && /tests/futexqueues > /dev/null && /tests/futexstress > /dev/null"
+# What they ask of the scheduler: masks, classes, priorities that are lent, signals to whoever waits.
+ASKING = ("affinitytest", "deadlinetest", "pitest", "signalthreads", "waittest")
+LOCKS = re.compile(r"^lock of level (\d+): taken (\d+) found taken (\d+) waited (\d+) cycles$", re.MULTILINE)
+SHARE = re.compile(r"^share (-?\d+) (\d+)$", re.MULTILINE)
+
+
+class Global(SharedGuest, unittest.TestCase):
+    @classmethod
+    def boot(cls) -> guest.Guest:
+        return guest.corral(cls.CORES, options="quiet sched.queues=global")
+
+    def said(self, command: str) -> str:
+        answer = self.machine.run(command)
+        self.assertEqual(answer.status, 0, f"{command}\n{answer.output[-2000:]}")
+        return answer.output
+
+    def tearDown(self) -> None:
+        self.said("echo groups none > /proc/sched; echo queues global > /proc/sched")
+        self.assertEqual(soak.violations(self.said("cat /proc/sched")), 0)
+
+    def test_programs_run(self) -> None:
+        before = dict((level, int(taken)) for level, taken, _, _ in LOCKS.findall(self.said("cat /proc/sched")))
+        self.said(PROGRAMS)
+        text = self.said("cat /proc/sched")
+        self.assertRegex(text, r"(?m)^queues global: per-core global$")
+        after = dict((level, int(taken)) for level, taken, _, _ in LOCKS.findall(text))
+        self.assertGreater(after["20"], before.get("20", 0) + 100, "threads of nice 0 go through it")
+
+    def test_what_is_asked_of_waiting_threads_is_done(self) -> None:
+        for program in ASKING:
+            with self.subTest(program=program):
+                self.said(f"/tests/{program}")
+
+    def test_every_level_gets_its_part(self) -> None:
+        """More loops than cores; the modest ones go on all the same, and get less."""
+        shares = [(int(nice), int(time)) for nice, time in SHARE.findall(self.said("/probes/shares 3 0 0 0 0 0 19 19 -10"))]
+        self.assertEqual([nice for nice, _ in shares], [0, 0, 0, 0, 0, 19, 19, -10])
+        of = {nice: [time for other, time in shares if other == nice] for nice in (-10, 0, 19)}
+        self.assertGreater(min(of[19]), 0)
+        self.assertGreater(sum(of[0]) / 5, sum(of[19]) / 2)
+        self.assertGreater(of[-10][0], sum(of[0]) / 5)
+
+    def test_threads_bound_to_a_core_share_it_with_others(self) -> None:
+        self.said("/probes/crowd spread && /probes/crowd bound 3")
+
+    def test_it_is_served_by_cores_whose_own_threads_never_stop(self) -> None:
+        """A loop is bound to each core; the shell, which may go anywhere, goes on."""
+        self.said("/probes/hogs 4 other:1:0 other:1:1 other:1:2 other:1:3 & sleep 1; ls / > /dev/null && ls /tests > /dev/null; "
+                  "jobs | grep -q Running && wait")
+
+    def test_groups_keep_their_cores(self) -> None:
+        self.said("corral-sched groups affinity-mask:ratio=1:3")
+        self.said(PROGRAMS)
+
+    def test_arrangements_change_under_load(self) -> None:
+        self.said(f"({PROGRAMS}; {PROGRAMS}) & for i in $(seq 200); do echo queues per-core > /proc/sched; "
+                  "echo queues global > /proc/sched; done; wait $!")
+        self.assertRegex(self.said("cat /proc/sched"), r"(?m)^global queue: waiting \d+ rounds")
+
+    def test_an_unknown_one_is_refused(self) -> None:
+        answer = self.machine.run("corral-sched queues both")
+        self.assertEqual(answer.status, 1)
+        self.assertIn("corral-sched: queues both: refused: there is no both; there are per-core and global", answer.output)
+        self.assertRegex(self.said("cat /proc/sched"), r"(?m)^queues global:")
+
+
+class Cores(unittest.TestCase):
+    def check(self, cores: int) -> None:
+        with guest.corral(cores, options="quiet sched.queues=global", program=["sh", "-c", f"{PROGRAMS} && cat /proc/sched"]) as machine:
+            self.assertEqual(machine.ended().status, 0, machine.said()[-2000:])
+            self.assertEqual(soak.violations(machine.text.replace("\r", "")), 0)
+
+    def test_on_one(self) -> None:
+        self.check(1)
+
+    @slow
+    def test_on_two_and_eight(self) -> None:
+        self.check(2)
+        self.check(8)
+
+
+if __name__ == "__main__":
+    unittest.main()
