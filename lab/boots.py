@@ -68,14 +68,14 @@ def declare(parser: Parser) -> None:
 
 def once(cores: int, patience: float) -> str:
     """One boot to the prompt; why it failed, or ""."""
-    with guest.corral(cores, patience=patience) as machine:
-        try:
+    try:
+        with guest.corral(cores, patience=patience) as machine:
             machine.prompt()
             answer = machine.run(COUNT_CORES)
-        except AssertionError as error:
-            return str(error)
-        if answer.output.strip() != str(cores):
-            return f"reported {answer.output.strip()} cores instead of {cores}\n{machine.said()}"
+            if answer.output.strip() != str(cores):
+                return f"reported {answer.output.strip()} cores instead of {cores}\n{machine.said()}"
+    except AssertionError as error:
+        return str(error)
     return ""
 
 
@@ -112,15 +112,16 @@ def seeded(cores: int, seed: int) -> Seeded:
 def once_seeded(cores: int, seed: int, patience: float) -> str:
     """One deterministic boot of a program (typing would depend on the host's time); why it failed, or ""."""
     run = seeded(cores, seed)
-    with guest.corral(cores, program=run.program, options=f"quiet {run.options}", seed=seed, patience=patience) as machine:
-        try:
+    options = f"quiet {run.options}"
+    try:
+        with guest.corral(cores, program=run.program, options=options, seed=seed, patience=patience) as machine:
             end = machine.ended()
-        except AssertionError as error:
-            return f"{run.replay()}\n{error}"
-        if end.status != 0:
-            return f"{run.replay()}\nstatus {end.status} {end.message}\n{machine.said()}"
-        if machine.text.split()[:1] != [str(cores)]:
-            return f"{run.replay()}\ndid not report {cores} cores\n{machine.said()}"
+            if end.status != 0:
+                return f"{run.replay()}\nstatus {end.status} {end.message}\n{machine.said()}"
+            if machine.text.split()[:1] != [str(cores)]:
+                return f"{run.replay()}\ndid not report {cores} cores\n{machine.said()}"
+    except AssertionError as error:
+        return f"{run.replay()}\n{error}"
     return ""
 
 

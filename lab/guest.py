@@ -45,7 +45,11 @@ class Answer:
 
 
 class Guest:
-    """One running machine. Use it in a `with` statement: leaving ends the emulator."""
+    """One running machine. Use it in a `with` statement: leaving ends the emulator.
+
+    What went well is a GuestFailure all the same when the kernel found an invariant of its
+    scheduling violated, unless that is what the test is about (`invariants_hold` false).
+    """
 
     def __init__(
         self,
@@ -54,9 +58,11 @@ class Guest:
         *,
         patience: float = PATIENCE_SECONDS,
         gdb: bool = False,
+        invariants_hold: bool = True,
     ) -> None:
         self._directory = Path(tempfile.mkdtemp(prefix="corral-guest-"))
         self._patience = patience
+        self._invariants_hold = invariants_hold
         self._numbers = itertools.count(1)
         self.text = ""  # everything the serial line said so far
         self._at = 0  # up to here it was waited for
@@ -200,7 +206,11 @@ class Guest:
         self.kill()
         if self._qmp is not None:
             self._qmp.close()
+        violation = verdict.violation(self.text + self.debug_console()) if self._invariants_hold and error is None else ""
+        said = self.said() if violation else ""
         shutil.rmtree(self._directory, ignore_errors=True)
+        if violation:
+            raise GuestFailure(f"{violation}\n{said}")
 
 
 def corral(
@@ -221,6 +231,7 @@ def corral(
     paused: bool = False,
     max_cores: int | None = None,
     plugin: str | None = None,
+    invariants_hold: bool = True,
 ) -> Guest:
     """Boots the Corral that was built. `files` go to /host, `image` boots by BIOS, or by
     UEFI; `stick`: as a disk instead of a disc. `plugin`: QEMU's words for one (lab/cache_model.py).
@@ -231,12 +242,13 @@ def corral(
     if seed is not None:
         options = command_line.with_seed(options, seed)
     if image is not None:
-        return Guest(machine, Boot(iso=image, uefi=uefi, stick=stick), patience=patience, gdb=gdb or paused)
+        return Guest(machine, Boot(iso=image, uefi=uefi, stick=stick), patience=patience, gdb=gdb or paused,
+                     invariants_hold=invariants_hold)
     if files:
         assert initramfs is not None
         initramfs = payload.initramfs(files, paths.BUILD / "guest", initramfs)
     boot = Boot(kernel, initramfs, command_line.compose([options], program))
-    return Guest(machine, boot, patience=patience, gdb=gdb or paused)
+    return Guest(machine, boot, patience=patience, gdb=gdb or paused, invariants_hold=invariants_hold)
 
 
 def run_program(program: Sequence[str], cores: int = 4, **settings: object) -> tuple[str, verdict.Verdict]:

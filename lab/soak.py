@@ -99,8 +99,8 @@ def numbers(machine: guest.Guest) -> dict[str, int]:
 
 
 def violations(text: str) -> int:
-    """How often a scheduling policy had to be corrected: the last column of /proc/sched."""
-    between_cores = re.findall(r"^(?:placement|migration) violations (\d+)", text, re.MULTILINE)
+    """How often a scheduling policy had to be corrected, or an invariant was violated: /proc/sched."""
+    between_cores = re.findall(r"^(?:placement violations|migration violations|invariants violated) (\d+)", text, re.MULTILINE)
     return sum(map(int, between_cores)) + sum(int(line.split()[-1]) for line in text.splitlines()
                                                  if re.match(r" *\d+ +\w+ ", line))
 
@@ -152,7 +152,7 @@ def run(load: Load, cores: int, memory: int, minutes: float, round_seconds: int)
     record = Record(load.name, cores)
     initramfs = debian.initramfs() if load.debian else paths.INITRAMFS
     with guest.corral(cores, initramfs=initramfs, options="quiet", memory_mib=memory,
-                      patience=PATIENCE_SECONDS) as machine:
+                      patience=PATIENCE_SECONDS, invariants_hold=False) as machine:  # counted
         try:
             machine.prompt()
             soak(load, machine, record, minutes, round_seconds)

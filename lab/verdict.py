@@ -15,12 +15,19 @@ from lab.problem import GUEST_BROKE
 # Bochs mixes its own messages into the same stream, hence no anchor at the line's start.
 EXIT_STATUS = re.compile(r"corral: exit status (\d+)")
 PANIC = re.compile(r"corral: panic:?\s*([^\r\n]*)")
+VIOLATION = re.compile(r"sched: invariant violated: [^\r\n]*")
 
 
 @dataclass(frozen=True)
 class Verdict:
     status: int
     message: str = ""
+
+
+def violation(said: str) -> str:
+    """The first invariant of scheduling that the kernel found violated (docs/checker.md); "": none."""
+    found = VIOLATION.search(said)
+    return found[0] if found else ""
 
 
 def of(debug_console: str) -> Verdict:

@@ -26,6 +26,7 @@
 #include "task/executive.h"
 #include "task/thread_counters.h"
 #include "task/vdso.h"
+#include "trace/invariants.h"
 #include "trace/log.h"
 #include "trace/panic.h"
 #include "vm/address_space.h"
@@ -126,6 +127,7 @@ void start_bootstrap_core() {
   const i64 tick_ns = 1'000'000'000 / static_cast<i64>(options.timer_hz);
   sched::patience_ns.store(static_cast<i64>(options.patience_ms) * 1'000'000, Order::relaxed);
   sched::fallbacks::set_seed(options.interleave_seed);
+  if (options.check == "panic") invariants::panic_at_the_first();
   SchedulingManager::Options policies{options.algorithm, options.placement, options.migration, nanoseconds(tick_ns),
                                       options.queues == "global"};
   if (!scheduling().initialise(policies)) {

@@ -35,6 +35,7 @@ constexpr OptionDescription table[] = {
     text("sched.algorithm", &O::algorithm, "scheduling algorithm of every core, with its tunables"),
     text("sched.placement", &O::placement, "placement policy for new and woken threads, with its tunables"),
     text("sched.migration", &O::migration, "migration policy for waiting and preempted threads, with its tunables"),
+    choice("sched.check", &O::check, "report|panic", "when an invariant of scheduling is violated: say so and go on, or panic"),
     text("sched.groups", &O::groups, "core groups for real-time and other threads, by a method with its tunables"),
     choice("sched.queues", &O::queues, "per-core|global", "where threads wait: a run queue for each core, or one for all"),
     choice("counters", &O::counters, "auto|none|pmu|model|pages",

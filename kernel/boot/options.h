@@ -25,6 +25,7 @@ struct Options {
   std::string_view groups = "none";
   std::string_view queues = "per-core";
   std::string_view counters = "auto";
+  std::string_view check = "report";
   std::string_view init = "/init";
   std::string_view root;
   std::string_view test;

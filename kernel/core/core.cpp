@@ -10,7 +10,9 @@
 #include "core/call_watch.h"
 #include "device/interrupts.h"
 #include "lib/format.h"
+#include "lib/planted.h"
 #include "sync/interleave.h"
+#include "trace/invariants.h"
 #include "trace/panic.h"
 #include "trace/trace.h"
 
@@ -54,6 +56,8 @@ size_t Core::describe(char* to, size_t size) const {
 
 bool Core::post(const Message& message) {
   Counters& mine = this_core().counters;
+  if (message.type == MessageType::thread && planted_now_and_then(Plant::request_message_lost, 50)) return true;
+  if (message.type == MessageType::arrive && planted_now_and_then(Plant::arrival_message_lost, 50)) return true;
   if (!mailbox_.post(message)) {
     bump(mine.mailbox_full);
     return false;
@@ -62,6 +66,7 @@ bool Core::post(const Message& message) {
   if (trace::wants(trace::Event::message_sent)) [[unlikely]]
     note_message(trace::Event::message_sent, message.type, id_);
   interleave::point();
+  if (planted(Plant::kick_missing)) return true;
   if (doorbell_.ring()) {
     bump(mine.message_interrupts_sent);
     interrupts::local_controller().send_message_interrupt(hardware_id_);
@@ -90,6 +95,7 @@ void Core::sleep() {
     bump(counters.idle_entries);
     slice_end_ = never;
     Instant wake_at = timers_.first();
+    if (planted(Plant::timers_forgotten_asleep)) wake_at = never;
     if (!outbox_.empty()) wake_at = std::min(wake_at, clock::now() + outbox_retry);
     if (wake_at != armed_) {
       if (wake_at == never) {
@@ -100,9 +106,30 @@ void Core::sleep() {
       }
     }
     interleave::point();
+    check_timer();
+    const u64 interrupts = counters.message_interrupts_taken.load(Order::relaxed);
     asleep_.store(true, Order::relaxed);
     arch::halt();
     note_awake();
+    check_announcement(interrupts);
+  }
+}
+
+void Core::check_timer() const {
+  if (armed_ > timers_.first()) [[unlikely]]
+    invariants::report({invariants::Invariant::timer, invariants::During::sleep, id_});
+}
+
+// A message to a core that sleeps comes with an interrupt. Another interrupt may be a moment faster, or the sender be stopped by its
+// host before it sends one, so one message tells nothing; so many more than were announced do.
+void Core::check_announcement(u64 interrupts_before) {
+  constexpr u32 most_unannounced = 12;
+  if (mailbox_.empty()) return;
+  if (counters.message_interrupts_taken.load(Order::relaxed) != interrupts_before) {
+    if (unannounced_ != 0) --unannounced_;
+  } else if (++unannounced_ == most_unannounced) {
+    unannounced_ = 0;
+    invariants::report({invariants::Invariant::unannounced_message, invariants::During::sleep, id_});
   }
 }
 
@@ -112,13 +139,10 @@ void Core::end_sleep() {
   call_watch::keep();
 }
 
-void Core::arm_timer(Instant slice_end) {
-  slice_end_ = slice_end;
-  const Instant target = std::min(slice_end, timers_.first());
-  // Armed earlier than needed is left alone: one early interrupt costs less than a write to the controller at every switch.
-  if (armed_ <= target) return;
+Instant Core::arm_hardware(Instant target) {
+  if (target == slice_end_ && planted_now_and_then(Plant::tick_not_armed, 100)) return armed_;
   timer_->arm(std::max(target - clock::now(), microseconds(1)));
-  armed_ = target;
+  return armed_ = target;
 }
 
 void Core::note_message_interrupt() {

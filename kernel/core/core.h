@@ -69,8 +69,15 @@ class Core final : public Device {
   [[nodiscard]] Outbox& outbox() { return outbox_; }
   [[nodiscard]] CoreTimer* timer() { return timer_; }
   void set_timer(CoreTimer& timer) { timer_ = &timer; }
-  // Sets when the running thread's slice ends and arms the hardware for the earlier of that and the first timer.
-  void arm_timer(Instant slice_end);
+  // Sets when the running thread's slice ends and arms the hardware for the earlier of that and the first timer. Answers
+  // when it will interrupt.
+  // Armed earlier than needed is left alone: one early interrupt costs less than a write to the controller at every switch.
+  Instant arm_timer(Instant slice_end) {
+    slice_end_ = slice_end;
+    const Instant first = timers_.first();
+    const Instant target = slice_end < first ? slice_end : first;
+    return armed_ <= target ? armed_ : arm_hardware(target);
+  }
   // Arms the hardware again after timers() has changed.
   void rearm_timer() { arm_timer(slice_end_); }
   // The interrupt that announces messages; they are read on the way out of the kernel.
@@ -114,9 +121,13 @@ class Core final : public Device {
   CoreTimer* timer_ = nullptr;  // own
   Instant armed_ = never;  // own: what the hardware timer is set to
   Instant slice_end_ = never;  // own: when the running thread is to be looked at again
+  u32 unannounced_ = 0;  // own: see check_announcement()
   friend class CoreTable;
 
   void end_sleep();
+  Instant arm_hardware(Instant target);
+  void check_timer() const;
+  void check_announcement(u64 interrupts_before);
   Atomic<bool> asleep_{false};  // own writes
 
   alignas(cache_line) Doorbell<> doorbell_;  // shared

@@ -14,11 +14,6 @@ void TimerQueue::cancel(TimerEvent& event) {
   if (event.pending()) events_.remove(event);
 }
 
-Instant TimerQueue::first() const {
-  const TimerEvent* event = events_.first();
-  return event == nullptr ? never : event->when();
-}
-
 void TimerQueue::run_until(Instant now) {
   for (TimerEvent* event = events_.first(); event != nullptr && event->when() <= now; event = events_.first()) {
     events_.remove(*event);

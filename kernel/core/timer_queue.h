@@ -25,7 +25,10 @@ class TimerQueue {
  public:
   void add(TimerEvent& event, Instant when);
   void cancel(TimerEvent& event);  // nothing if not pending
-  [[nodiscard]] Instant first() const;
+  [[nodiscard]] Instant first() const {
+    const TimerEvent* event = events_.first();
+    return event == nullptr ? never : event->when();
+  }
   // Runs the actions of all events up to `now`, earliest first; each is no longer pending when its action runs.
   void run_until(Instant now);
 

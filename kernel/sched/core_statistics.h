@@ -4,6 +4,7 @@
 #pragma once
 
 #include "lib/atomic.h"
+#include "lib/planted.h"
 #include "lib/types.h"
 #include "sched/recent_use.h"
 #include "sched/scheduling_entity.h"
@@ -39,6 +40,8 @@ class alignas(cache_line) CoreStatistics {
     const i64 word = idle_.load(Order::relaxed);
     return Duration{(word >> 1) + ((word & 1) != 0 ? now.ns : 0)};
   }
+
+  [[nodiscard]] bool idle() const { return (idle_.load(Order::relaxed) & 1) != 0; }
 
   // How much of its recent time it had something to run, of RecentUse::whole.
   [[nodiscard]] u32 recent_use(u64 time) const { return use_.share_about(time); }  // RecentUse::time_of()
@@ -78,17 +81,21 @@ class alignas(cache_line) CoreStatistics {
   void add_resources(ResourceUse use, Duration time, u64 pages_of_all) {
     set_resources({pages_of_all, resources().with(use, ResourceUse::weight_of(time)).memory_bound()});
   }
-  void begin_idle(Instant now) {
+  // True: it was busy.
+  bool begin_idle(Instant now) {
     const i64 word = idle_.load(Order::relaxed);
-    if ((word & 1) != 0) return;
+    if ((word & 1) != 0) return false;
     idle_.store(word - now.ns * 2 + 1, Order::relaxed);
     use_.change(false, now);
+    return true;
   }
-  void end_idle(Instant now) {
+  // True: it was idle.
+  bool end_idle(Instant now) {
     const i64 word = idle_.load(Order::relaxed);
-    if ((word & 1) == 0) return;
-    idle_.store(word - 1 + now.ns * 2, Order::relaxed);
+    if ((word & 1) == 0) return false;
+    idle_.store(word - 1 + (planted(Plant::idle_time_lost) ? now.ns - 1000 : now.ns) * 2, Order::relaxed);
     use_.change(true, now);
+    return true;
   }
   // All that policies see, as it is at this moment, to be kept and shown to them again; see load() for the order.
   // `weight` and `placed` together are what they were, with less of `placed`.

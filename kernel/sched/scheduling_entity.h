@@ -52,6 +52,10 @@ struct SchedulingEntity {
   Duration quantum_left{};     // SCHED_RR
   // tree_link: in a DeadlineQueue or RestingPlace
 
+  // ---- kept by the engine's checks (engine/run_queue_checks.cpp) ---------------------------------------------------
+  Instant spent_until{};  // of the deadline server, the period
+  Duration spent{};       // for which it has run so long
+
   // ---- kept by the engine: exactly one place at a time ------------------------------------------------------------
   i32 number = 0;         // the thread's, to be told
   u32 recording = 0;      // the last in which it was seen (engine/recorded_timeline.h)

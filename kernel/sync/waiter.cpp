@@ -4,6 +4,7 @@
 #include "sync/waiter.h"
 
 #include "arch/processor.h"
+#include "lib/planted.h"
 #include "sync/interleave.h"
 #include "trace/panic.h"
 
@@ -62,6 +63,7 @@ bool WaitQueue::wake_one() {
   lock_.assert_held();
   Waiter* waiter = dequeue();
   if (waiter == nullptr) return false;
+  if (planted_now_and_then(Plant::queue_wake_lost, 50)) return true;
   waiter->wake(WakeReason::woken);
   return true;
 }

@@ -53,6 +53,7 @@ class Waiter {
   [[nodiscard]] WakeReason wake_reason() const { return wake_reason_; }
 
   StepState step;  // own core only
+  [[nodiscard]] bool waits() const { return place_.waits(); }  // in some WaitQueue
 
  protected:
   ~Waiter() = default;

@@ -12,6 +12,7 @@
 #include "device/clock.h"
 #include "device/interrupts.h"
 #include "lib/container.h"
+#include "lib/planted.h"
 #include "memory/canary.h"
 #include "sched/engine/manager.h"
 #include "sync/interleave.h"
@@ -84,6 +85,7 @@ void Executive::user_trap(arch::TrapFrame& frame) {
 
 void Executive::run() {
   since_ = arch::cycle_counter();
+  rounds_.begin();
   schedule();
 }
 
@@ -183,6 +185,9 @@ void Executive::preempt_current() {
   const auto reason = yielded ? sched::LeaveReason::yielded : sched::LeaveReason::preempted;
   thread.set_state(ThreadState::runnable);
   current_ = nullptr;
+  if (planted_now_and_then(Plant::preempted_and_forgotten, 20)) {
+    return core_.scheduler->leave(thread.entity, sched::LeaveReason::blocked);
+  }
   if (!thread.entity.allowed.contains(core_.id())) {
     core_.scheduler->leave(thread.entity, sched::LeaveReason::migrating);
     send_to(thread, choose_core(thread, sched::PlacementReason::woken), sched::EnqueueReason::migrated, MigrationReason::mask);
@@ -208,12 +213,13 @@ void Executive::let_go_of_current() {
 }
 
 void Executive::schedule() {
+  bool slept = false;
   for (;;) {
     read_mail();
     sched::GlobalQueue& global = scheduling().global_queue();
     if (global.waiting() != 0) [[unlikely]]
       invite_guest();
-    sched::SchedulingEntity* next = core_.scheduler->pick_next();
+    sched::SchedulingEntity* next = planted_now_and_then(Plant::idle_with_work, 100) ? nullptr : core_.scheduler->pick_next();
     if (core_.scheduler->real_time_changed()) [[unlikely]]
       balance_real_time();
     if (core_.scheduler->may_have_to_spare()) offer_spare();
@@ -222,10 +228,16 @@ void Executive::schedule() {
       switches_.sleeps();
       look_for_work();
       if (global.in_use() && !may_sleep_beside_global()) continue;
+      core_.scheduler->check_before_sleep();
       core_.sleep();
+      slept = true;
       if (global.in_use()) global.end_idle(core_.id());
       since_ = arch::cycle_counter();
       continue;
+    }
+    if (slept) {
+      slept = false;
+      rounds_.begin();
     }
     if (migrations_.hungry) stop_looking_for_work();
     Thread& thread = Thread::of(*next);
@@ -291,6 +303,7 @@ void Executive::read_mail() {
 // Requests are often made under a lock (a wait queue's, a process's); what they lead to takes others. So never at once.
 void Executive::look_later(Thread& thread) {
   if (&thread == current_ || thread.to_be_looked_at()) return;
+  if (planted_now_and_then(Plant::look_forgotten, 10)) return;
   to_look_at_.push_back(thread);
   core_.attention = true;
 }
@@ -374,10 +387,18 @@ void Executive::hand_over(Thread& thread, CoreId target, sched::EnqueueReason re
     add(thread.migrations, 1);
     trace::migration(thread, why, core_.id(), target);
   }
+  if (!thread.entity.allowed.contains(target)) [[unlikely]]
+    check_mask(thread, target);
   Letter& letter = thread.arrival_letter();
   letter.message = {MessageType::arrive, {reinterpret_cast<u64>(&thread), static_cast<u64>(reason), static_cast<u64>(why)}};
   thread.set_home(target);
   core_.outbox().send_to(cores::get(target), letter);
+}
+
+// Right only where its mask is not up to date: the groups have changed since its core was chosen, and its new home will notice.
+void Executive::check_mask(const Thread& thread, CoreId target) {
+  if (scheduling().cores_for(thread.entity).contains(target) || !scheduling().is_settled(thread.entity)) return;
+  core_.scheduler->violated(invariants::Invariant::affinity, invariants::During::hand_over, &thread.entity);
 }
 
 bool Executive::enqueue_here(Thread& thread, sched::EnqueueReason reason) {
@@ -386,6 +407,7 @@ bool Executive::enqueue_here(Thread& thread, sched::EnqueueReason reason) {
     return false;
   }
   core_.scheduler->enqueue(thread.entity, reason);
+  if (planted_now_and_then(Plant::double_enqueue, 50)) core_.scheduler->enqueue(thread.entity, reason);
   if (reason != sched::EnqueueReason::migrated) note_enqueued(thread, reason);
   return true;
 }

@@ -7,6 +7,7 @@
 
 #include "core/core.h"
 #include "sched/engine/manager.h"
+#include "task/check_rounds.h"
 #include "task/migration.h"
 #include "task/thread.h"
 #include "task/thread_counters.h"
@@ -16,7 +17,7 @@ namespace corral {
 
 class Executive {
  public:
-  explicit Executive(Core& core) : core_{core} {}
+  explicit Executive(Core& core) : core_{core}, rounds_{core} {}
 
   // The thread that this core runs; null while idle.
   [[nodiscard]] Thread* current() const { return current_; }
@@ -123,6 +124,8 @@ class Executive {
     trace::wake(reason == sched::EnqueueReason::created ? trace::Event::created : trace::Event::woken, thread);
   }
   void hand_over(Thread& thread, CoreId target, sched::EnqueueReason reason, sched::MigrationReason why);  // to another core
+  // `thread` goes to `target`, which is not in its mask.
+  [[gnu::cold]] void check_mask(const Thread& thread, CoreId target);
   // False: this core's queue did not let it in, and it is another core's already.
   bool enqueue_here(Thread& thread, sched::EnqueueReason reason);
   // The groups of cores have changed: whoever may not stay here goes.
@@ -144,6 +147,7 @@ class Executive {
   trace::Switches switches_;
   ThreadCounters counters_;
   Migrations migrations_;
+  CheckRounds rounds_;
   TimerEvent cpu_time_look_{on_cpu_time_look};  // pending while a thread runs whose process's time is watched
 };
 

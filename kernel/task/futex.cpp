@@ -4,6 +4,7 @@
 #include "core/core.h"
 #include "device/clock.h"
 #include "lib/container.h"
+#include "lib/planted.h"
 #include "sync/interleave.h"
 #include "task/process.h"
 
@@ -88,6 +89,7 @@ u32 wake_matching(Bucket& bucket, const Key& key, u32 bits, u32 count) {
     if (woken == count || waiter.key != key || (waiter.bits & bits) == 0) return;
     take_out(waiter);
     ++woken;
+    if (planted_now_and_then(Plant::futex_wake_lost, 50)) return;
     waiter.thread.wake(WakeReason::woken);  // the waiter may be gone after this
   });
   return woken;

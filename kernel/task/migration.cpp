@@ -7,6 +7,7 @@
 #include "task/migration.h"
 
 #include "device/clock.h"
+#include "lib/planted.h"
 #include "sched/engine/manager.h"
 #include "sync/interleave.h"
 #include "task/executive.h"
@@ -38,6 +39,7 @@ void Migrations::look(TimerEvent&) {
 bool Executive::push_elsewhere(Thread& thread) {
   const CoreId here = core_.id();
   CoreSet candidates = scheduling().cores_for(thread.entity);
+  if (planted(Plant::mask_ignored_by_push)) candidates = scheduling().usable();
   candidates.remove(here);
   const CoreId target = scheduling().migrator().push_target({thread.entity, candidates, here, clock::now()});
   if (target == sched::no_core) return false;
@@ -52,7 +54,7 @@ bool Executive::push_elsewhere(Thread& thread) {
 
 void Executive::look_for_work() {
   sched::Migrator& migrator = scheduling().migrator();
-  if (!core_.scheduler->may_be_given()) return;
+  if (!core_.scheduler->may_be_given() || planted(Plant::group_imbalance)) return;
   const CoreId here = core_.id();
   if (!migrations_.hungry) migrations_.begin_anew();
   migrations_.hungry = true;
@@ -108,7 +110,7 @@ void Executive::on_pull_request(Core& core, const Message& message) {
 
 void Executive::offer_spare() {
   interleave::point();
-  if (!scheduling().migrator().somebody_hungry()) return;
+  if (!scheduling().migrator().somebody_hungry() || planted(Plant::overload_on_wake_up)) return;
   CoreSet hungry = scheduling().migrator().hungry();
   hungry.remove(core_.id());
   while (!hungry.empty() && give(hungry, MigrationReason::offered)) {
@@ -127,6 +129,10 @@ bool Executive::give(CoreSet targets, MigrationReason why) {
     CoreSet possible;
     SchedulingEntity* entity = own.find_from_tail(longest_look, [&](SchedulingEntity& waiting) {
       possible = manager.cores_for(waiting) & targets;
+      if (planted(Plant::mask_ignored_by_pull)) possible = targets;
+      if (planted(Plant::groups_ignored_by_pull)) possible = waiting.asked & targets;
+      if (planted(Plant::group_construction)) possible = possible & CoreSet::first(here.value + 1);
+      if (planted(Plant::overload_on_wake_up)) possible = {};
       if (possible.empty()) return false;
       const Instant leaves = manager.migrator().leaves_at({waiting, possible, here, spare, now});
       if (leaves > now && leaves < first_to_cool) first_to_cool = leaves;

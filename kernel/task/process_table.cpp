@@ -56,6 +56,10 @@ Thread* ProcessTable::find(ThreadId id) {
   return found != nullptr && found->id() == id ? found : nullptr;
 }
 
+Thread* ProcessTable::next(ThreadId after) {
+  return threads_.first_where([after](const Thread& t) { return t.id() > after; });
+}
+
 void ProcessTable::renumber(Thread& thread, ThreadId id) {
   threads_.remove(thread);
   thread.id_ = id;

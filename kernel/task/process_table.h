@@ -23,6 +23,9 @@ class ProcessTable {
   [[nodiscard]] Process* find(ProcessId id) REQUIRES(lock);
   [[nodiscard]] Process* next(ProcessId after) REQUIRES(lock);
   [[nodiscard]] Thread* find(ThreadId id) REQUIRES(lock);
+  // In the order of their numbers; null: no more.
+  [[nodiscard]] Thread* next(ThreadId after) REQUIRES(lock);
+  [[nodiscard]] Thread* next(const Thread& thread) REQUIRES(lock) { return threads_.next(thread); }
   // Gives `thread` another number.
   void renumber(Thread& thread, ThreadId id) REQUIRES(lock);
 

@@ -1,5 +1,6 @@
 // The real-time class between cores: the highest runnable threads are to run, each on a core of its own. See executive.h
 // and sched/real_time/placement.h. On the way out of the kernel or between two threads, interrupts off; not under a lock.
+#include "lib/planted.h"
 #include "sched/engine/manager.h"
 #include "task/executive.h"
 
@@ -15,7 +16,7 @@ constexpr u32 longest_look = 32;
 void Executive::balance_real_time() {
   Scheduler& own = *core_.scheduler;
   own.real_time_looked_at();
-  if (cores::online_count() == 1) return;
+  if (cores::online_count() == 1 || planted(Plant::real_time_not_balanced)) return;
   scheduling().note_real_time_waits(own.real_time_waiting() != 0);
   CoreSet taken = CoreSet::of(core_.id());  // and cores that one was sent to just now: they stand higher soon
   for (;;) {

@@ -5,6 +5,7 @@
 #include "device/clock.h"
 #include "lib/container.h"
 #include "lib/multiply_divide.h"
+#include "lib/planted.h"
 #include "memory/heap.h"
 #include "task/credential_rules.h"
 #include "task/executive.h"
@@ -189,7 +190,12 @@ void Thread::inherit_wishes(const Thread& parent) {
 void Thread::take_wishes(Scheduler& scheduler) {
   if (const CoreSet cores = affinity(); !cores.empty()) entity.asked = cores;
   take_class_wishes(scheduler);
-  scheduling().renew_mask(entity);
+  if (!planted(Plant::mask_not_taken)) scheduling().renew_mask(entity);
+}
+
+bool Thread::waits_for_something() const {
+  if (bare_wait_.load(Order::relaxed) || waits()) return true;
+  return futex.bucket.load(Order::relaxed) != nullptr || pi.enlisted.load(Order::relaxed);
 }
 
 void Thread::take_class_wishes(Scheduler& scheduler) {
@@ -222,18 +228,19 @@ void Thread::set_timeout(Instant when) {
 
 Errno Thread::sleep_until(Instant when) {
   if (interrupted()) return Errno::restart;
-  bare_wait_ = true;
+  bare_wait_.store(true, Order::relaxed);
   if (when != never) set_timeout(when);
   return Errno::blocked;
 }
 
 Errno Thread::wait_for_resume() {
-  bare_wait_ = resumable_ = true;
+  bare_wait_.store(true, Order::relaxed);
+  resumable_ = true;
   return Errno::blocked;
 }
 
 Errno Thread::pause_until(Instant when) {
-  bare_wait_ = true;
+  bare_wait_.store(true, Order::relaxed);
   set_timeout(when);
   return Errno::blocked;
 }
@@ -254,8 +261,8 @@ void Thread::on_timeout(TimerEvent& event) {
 }
 
 void Thread::end_wait_early(WakeReason reason) {
-  if (bare_wait_) {
-    bare_wait_ = false;
+  if (bare_wait_.load(Order::relaxed)) {
+    bare_wait_.store(false, Order::relaxed);
     wake(reason);
   } else if (wait_place_ != nullptr) {
     WaitPlace* place = wait_place_;
@@ -268,7 +275,8 @@ void Thread::end_wait_early(WakeReason reason) {
 
 void Thread::finish_wait() {
   this_core().timers().cancel(timeout_);
-  bare_wait_ = resumable_ = false;
+  bare_wait_.store(false, Order::relaxed);
+  resumable_ = false;
   wait_place_ = nullptr;
   wake_reason_ = pending_reason_.load(Order::relaxed);
 }

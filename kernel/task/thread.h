@@ -160,11 +160,17 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   }
   // Any core: home(), where the calling core becomes home if nobody is.
   [[nodiscard]] CoreId settled_home();
-  [[nodiscard]] u32 take_requests() { return requests_.fetch_and(message_on_its_way, Order::acq_rel) & ~message_on_its_way; }
-  [[nodiscard]] bool has_requests() const { return (requests_.load(Order::relaxed) & ~message_on_its_way) != 0; }
+  [[nodiscard]] u32 take_requests() { return requests_.fetch_and(~all_requests, Order::acq_rel) & all_requests; }
+  [[nodiscard]] bool has_requests() const { return (requests_.load(Order::relaxed) & all_requests) != 0; }
   // The message that told home to look has arrived: the letter may be used again.
-  void message_arrived() { requests_.fetch_and(~message_on_its_way, Order::acq_rel); }
+  void message_arrived() { requests_.fetch_add(one_message - message_on_its_way, Order::acq_rel); }
   [[nodiscard]] bool to_be_looked_at() const { return look_link_.linked(); }
+  // ---- any core, for checks: as it is at this moment -------------------------------------------------------------------
+  [[nodiscard]] bool message_on_the_way() const { return (requests_.load(Order::relaxed) & message_on_its_way) != 0; }
+  [[nodiscard]] u32 messages_arrived() const { return requests_.load(Order::relaxed) / one_message; }  // the lower bits
+  // While it sleeps: it is in some queue, or waits for time or a signal. False for a moment after it was taken off, and while
+  // other cores are asked for something.
+  [[nodiscard]] bool waits_for_something() const;
   [[nodiscard]] Letter& arrival_letter() { return arrival_; }
   [[nodiscard]] Letter& request_letter() { return request_letter_; }
 
@@ -228,7 +234,7 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   // ---- home ----
   TimerEvent timeout_;
   WaitPlace* wait_place_ = nullptr;
-  bool bare_wait_ = false;  // waits for time or signals only
+  Atomic<bool> bare_wait_{false};  // waits for time or signals only; checks of other cores read it
   bool resumable_ = false;  // the same, for being resumed
   Letter arrival_;
   ListLink look_link_;  // in home's list of threads to be looked at
@@ -248,8 +254,9 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   alignas(cache_line) Atomic<CoreId> home_{CoreId{0}};
   Atomic<ThreadState> state_{ThreadState::created};  // home writes
   // Bits of Request, and message_on_its_way while request_letter_ is in use: set by the sender that uses it, cleared by home
-  // when the message has arrived. So home may take requests at any time without freeing the letter under a sender.
-  static constexpr u32 message_on_its_way = 1u << 31;
+  // when the message has arrived. So home may take requests at any time without freeing the letter under a sender. Above them,
+  // how many messages have arrived, modulo 2^24: in the same word, so that counting costs nothing.
+  static constexpr u32 all_requests = 0xf, message_on_its_way = 1u << 4, one_message = 1u << 8;
   alignas(cache_line) Atomic<u32> requests_{0};  // any
   Atomic<WakeReason> pending_reason_{WakeReason::none};  // who took the thread off its wait, before Request::wake
   Letter request_letter_;  // the sender that made requests_ non-zero

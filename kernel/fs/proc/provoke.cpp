@@ -5,6 +5,7 @@
 #include "arch/page_table.h"
 #include "fs/proc/proc.h"
 #include "lib/format.h"
+#include "lib/planted.h"
 #include "memory/canary.h"
 #include "memory/heap.h"
 #include "memory/page_allocator.h"
@@ -96,6 +97,16 @@ constexpr Provocation provocations[] = {
     {"leak-stack", leak_stack},
 };
 constexpr std::string_view fail_allocation = "fail-allocation ";
+constexpr std::string_view plant = "plant ";  // lib/planted.h
+
+Errno plant_defect(std::string_view name) {
+  for (size_t i = 0; i < std::size(plant_names); ++i) {
+    if (plant_names[i] != name) continue;
+    set_plant(static_cast<Plant>(i));
+    return {};
+  }
+  return Errno::einval;
+}
 
 }  // namespace
 
@@ -105,6 +116,9 @@ void allow_provocations() {
 
 Result<void> list_provocations(TextBuffer& to, const Subject&) {
   for (const Provocation& p : provocations) to.print("{}\n", p.name);
+  if (has_plants) {
+    for (const std::string_view name : plant_names) to.print("{}{}\n", plant, name);
+  }
   to.print("{}{}\n", fail_allocation, memory::allocations_until_failure());  // what the number to write is now
   return {};
 }
@@ -118,6 +132,11 @@ Result<void> provoke(std::string_view text, const Subject&) {
     if (!parse_number(text, nth)) return Errno::einval;
     memory::fail_allocation(nth, 0);
     return {};
+  }
+  if (has_plants && text.starts_with(plant)) {
+    text.remove_prefix(plant.size());
+    const Errno planted = plant_defect(text);
+    return planted == Errno{} ? Result<void>{} : planted;
   }
   for (const Provocation& p : provocations) {
     if (p.name != text) continue;

@@ -7,6 +7,7 @@
 #include "sched/engine/fallbacks.h"
 #include "sched/engine/manager.h"
 #include "sched/policy_choice.h"
+#include "trace/invariants.h"
 #include "trace/log.h"
 
 namespace corral::fs::proc {
@@ -83,6 +84,7 @@ Result<void> scheduling_dump(TextBuffer& to, const Subject&) {
   auto* text = static_cast<char*>(memory::allocate(most));
   if (text == nullptr) return Errno::enomem;
   to.append({text, sched::fallbacks::describe(text, most, scheduling().tick())});
+  to.append({text, invariants::describe(text, most)});
   memory::release(text);
   return {};
 }

@@ -7,6 +7,7 @@
 // Invariant: virtual_runtime of an entity in the tree is absolute; of every other one (running, asleep, on the way to
 // another core) it is relative to minimum_ as it was at the last pick() or charge() of it. So it means the same on every
 // core, and nothing has to be told to the algorithm when an entity goes to sleep.
+#include "lib/planted.h"
 #include "sched/scheduling_algorithm.h"
 #include "sched/virtual_time.h"
 
@@ -57,6 +58,7 @@ class CompletelyFair final : public SchedulingAlgorithm {
       case EnqueueReason::preempted:
       case EnqueueReason::migrated: break;
     }
+    if (planted(Plant::virtual_time_of_migrated) && reason == EnqueueReason::migrated) lag += seconds(1000).ns;
     runtime_of(entity) = minimum_ + lag;
     tree_.insert(entity);
     // SCHED_BATCH and SCHED_IDLE take nobody's turn.

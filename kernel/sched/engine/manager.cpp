@@ -5,6 +5,7 @@
 
 #include "device/clock.h"
 #include "lib/format.h"
+#include "lib/planted.h"
 #include "memory/heap.h"
 #include "sched/engine/change_note.h"
 #include "sched/engine/counting.h"
@@ -146,7 +147,9 @@ CoreId SchedulingManager::place(sched::SchedulingEntity& entity, sched::Placemen
     entity.asked = entity.allowed = CoreSet::all();
     candidates = online;
   }
-  const CoreId chosen = placer_.choose(entity, reason, candidates, here, clock::now());
+  if (planted(Plant::mask_ignored_by_placement)) candidates = online;
+  const bool stays = planted(Plant::overload_on_wake_up) && candidates.contains(here);
+  const CoreId chosen = stays ? here : placer_.choose(entity, reason, candidates, here, clock::now());
   placer_.assign(entity, chosen, here);
   return chosen;
 }
@@ -167,7 +170,8 @@ void SchedulingManager::note_real_time_waits(bool waits) {
 }
 
 CoreId SchedulingManager::real_time_target(const sched::SchedulingEntity& entity, const CoreSet& except) const {
-  return placer_.lowest_below(entity, cores_for(entity).without(except));
+  const CoreSet& candidates = planted(Plant::mask_ignored_by_real_time) ? usable() : cores_for(entity);
+  return placer_.lowest_below(entity, candidates.without(except));
 }
 
 void SchedulingManager::offer_room() {

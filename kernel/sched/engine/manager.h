@@ -58,6 +58,8 @@ class SchedulingManager {
   // Where `entity` may be now: online cores of its mask and its group (engine/core_groups.h). May be empty. The one answer for
   // whoever moves entities.
   [[nodiscard]] CoreSet cores_for(const sched::SchedulingEntity& entity) const { return groups_.usable(entity, usable()); }
+  // Its mask is up to date; see CoreGroups.
+  [[nodiscard]] bool is_settled(const sched::SchedulingEntity& entity) const { return groups_.settled(entity); }
   // `entity` was placed but will not arrive (its thread ended on the way).
   void forget(sched::SchedulingEntity& entity) { placer_.forget(entity); }
 

@@ -66,6 +66,7 @@ size_t SchedulingManager::describe_scheduling(char* to, size_t size) const {
   used += describe_groups(to + used, size - used);
   line("tick {} ns\nplacement violations {}\nmigration violations {}\nmasks widened {}\n", tick_,
        placer_.policies().violations(), migrator_.policies().violations(), widened_.load(Order::relaxed));
+  line("invariants violated {}\n", invariants::count());
   line("core algorithm runnable coming   weight   switches preemptions   moved_in  moved_out         idle_ns violations\n");
   const Instant now = clock::now();
   cores().for_each([&](CoreId core) {
@@ -87,6 +88,8 @@ size_t SchedulingManager::describe_scheduling(char* to, size_t size) const {
     line("migrations of core {}: pushed {} asked {} given {} refused {} offered {}\n", core, of(counts.pushed),
          of(counts.asked), of(counts.given), of(counts.refused), of(counts.offered));
   });
+  cores().for_each(
+      [&](CoreId core) { line("waited on core {} beside idle ones: {}\n", core, scheduler(core)->waited_beside_idle().ns); });
   return used;
 }
 

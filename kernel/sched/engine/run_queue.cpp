@@ -1,3 +1,4 @@
+#include "lib/planted.h"
 #include "sched/engine/run_queue_guards.h"
 
 namespace corral::sched {
@@ -10,7 +11,11 @@ void count(Atomic<u64>& counter) {
 
 }  // namespace
 
+using invariants::During;
+using invariants::Invariant;
+
 void RunQueue::publish() {
+  if (planted(Plant::numbers_not_published) && waiting_count_ != 0) return;
   published_.publish(waiting_count_ + (running_ != nullptr ? 1 : 0), weight_, arrived_);
   if (has_real_time_) [[unlikely]]
     publish_real_time();
@@ -22,6 +27,7 @@ void RunQueue::publish_real_time() {
   const u64 highest = running > waiting ? running : waiting;
   has_real_time_ = highest != 0;
   if (waiting != 0 || highest < published_.urgency()) real_time_changed_ = true;
+  if (planted(Plant::urgency_not_published)) return;
   published_.publish_urgency(highest);
 }
 
@@ -47,11 +53,15 @@ Instant RunQueue::review_real_time(Instant now) {
     const Instant until = ask_review(now);
     if (real_time_.waiting() == 0) return until;
     if (budget_.end(now) > now) return now;
+    check_class(During::review, *running_, now);
     return until < budget_.renewal() ? until : budget_.renewal();
   }
   const Instant until = real_time_.review(*running_, now);
+  if (until > now && has_overspent(*running_)) [[unlikely]]
+    violated(Invariant::reservation, During::review, running_);
   if (timeline_waiting() == 0) return until;
   const Instant budget_end = budget_.end(now);
+  if (budget_end > now) check_class(During::review, *running_, now);
   return until < budget_end ? until : budget_end;
 }
 
@@ -63,11 +73,17 @@ Decision RunQueue::pick_real_time(Instant now) {
     if (limit <= now) {
       Decision decision = pick_timeline(now);
       if (budget_.renewal() < decision.until) decision.until = budget_.renewal();
-      if (decision.entity != nullptr) return decision;
+      if (decision.entity != nullptr) {
+        check_class(During::pick, *decision.entity, now);
+        return decision;
+      }
       limit = never;  // none of those may run here
     }
   }
   SchedulingEntity* entity = real_time_.pick();
+  if (has_overspent(*entity)) [[unlikely]]
+    violated(Invariant::reservation, During::pick, entity);
+  if (limit != never) check_class(During::pick, *entity, now);
   const Instant until = real_time_.review(*entity, now);
   return {entity, until < limit ? until : limit};
 }
@@ -111,8 +127,8 @@ void RunQueue::put(SchedulingEntity& entity, EnqueueReason reason, Instant now) 
 // Out of the engine's books; the algorithm has given it up already.
 void RunQueue::detach(SchedulingEntity& entity, Instant now) {
   turns_.end_wait(entity, now);
-  waiting_.remove(entity);
-  --waiting_count_;
+  if (!planted_now_and_then(Plant::kept_in_queue, 100)) waiting_.remove(entity);
+  if (!planted_now_and_then(Plant::uncounted_removal, 100)) --waiting_count_;
   weight_ -= entity.weight;
   entity.place = Place::nowhere;
 }
@@ -121,6 +137,7 @@ Instant RunQueue::enqueue(SchedulingEntity& entity, EnqueueReason reason, Instan
   const bool expected = entity.place == Place::on_the_way && entity.home == core_;
   if (entity.place != Place::nowhere && !expected) {
     count(violations_.misplaced);
+    violated(Invariant::one_place, During::enqueue, &entity);
     return review(now);
   }
   charge_now(now);
@@ -139,6 +156,7 @@ bool RunQueue::remove(SchedulingEntity& entity, Instant now) {
   }
   if (!waits_here(entity)) {
     count(violations_.misplaced);
+    violated(Invariant::one_place, During::leave, &entity);
     return false;
   }
   charge(now);
@@ -151,12 +169,13 @@ bool RunQueue::remove(SchedulingEntity& entity, Instant now) {
 bool RunQueue::leave(SchedulingEntity& entity, LeaveReason reason, Instant now) {
   if (running_ != &entity) {
     count(violations_.misplaced);
+    violated(Invariant::one_place, During::leave, &entity);
     return false;
   }
   charge_now(now);
   guards::set_charged(entity, {});
   running_ = nullptr;
-  weight_ -= entity.weight;
+  if (!planted_now_and_then(Plant::weight_kept, 100)) weight_ -= entity.weight;
   entity.last_ran = now;
   entity.place = Place::nowhere;
   if (reason == LeaveReason::ended) previous_ = nullptr;  // its memory may become another entity's
@@ -186,14 +205,18 @@ SchedulingEntity* RunQueue::take_any_allowed(Instant now) {
 Decision RunQueue::pick(Instant now) {
   if (running_ != nullptr) {
     count(violations_.misplaced);
+    violated(Invariant::one_place, During::pick, running_);
     leave(*running_, LeaveReason::preempted, now);
   }
   Decision decision = real_time_.waiting() == 0 ? pick_timeline(now) : pick_real_time(now);
-  if (decision.entity != nullptr && !decision.entity->allowed.contains(core_)) [[unlikely]]
-    decision = pick_instead_of(*decision.entity, now);
+  if (decision.entity != nullptr && !is_within_masks(*decision.entity)) [[unlikely]]
+    decision = pick_within_mask(decision, now);
   if (decision.entity == nullptr) {
     publish();
-    published_.begin_idle(now);
+    if (published_.begin_idle(now)) {
+      between_ = between_ + (now - charged_until_);
+      charged_until_ = now;
+    }
     return {};
   }
   detach(*decision.entity, now);
@@ -202,14 +225,22 @@ Decision RunQueue::pick(Instant now) {
   weight_ += running_->weight;
   running_->place = Place::running;
   running_->last_core = core_;
+  if (!published_.end_idle(now) && !planted(Plant::time_between_turns_lost)) between_ = between_ + (now - charged_until_);
   charged_until_ = now;
   guards::set_charged(*running_, now);
   if (running_ != previous_) count(published_.switches);
   previous_ = running_;
-  published_.end_idle(now);
   publish();
   decisions_[decision_count_++ % decisions_kept] = {now, decision.until, running_->number};
   return decision;
+}
+
+// The mask as the thread asked for it has not this core. That is right only when its group has none of that mask.
+Decision RunQueue::pick_within_mask(const Decision& decision, Instant now) {
+  SchedulingEntity& entity = *decision.entity;
+  const bool allowed = entity.allowed.contains(core_);
+  if (!allowed || !(entity.allowed & entity.asked).empty()) violated(Invariant::affinity, During::pick, &entity);
+  return allowed ? decision : pick_instead_of(entity, now);
 }
 
 // `refused` may not run here. The algorithm has let it go; it goes back when another one has been found, which must not be this one.
@@ -252,10 +283,12 @@ SchedulingAlgorithm* RunQueue::install(SchedulingAlgorithm& algorithm, Instant n
 }
 
 void RunQueue::reserve(SchedulingEntity& entity, bool had_deadline, const Reservation& reservation, Instant now) {
-  if (!had_deadline) {
-    entity.server.begin(reservation, now);
-  } else if (reservation != entity.server.reservation()) {
+  if (had_deadline && reservation == entity.server.reservation()) return;
+  entity.spent = {};
+  if (had_deadline) {
     entity.server.change(reservation);
+  } else {
+    entity.server.begin(reservation, now);
   }
 }
 

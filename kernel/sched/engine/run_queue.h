@@ -21,6 +21,7 @@
 #include "sched/real_time/budget.h"
 #include "sched/real_time/queue.h"
 #include "sched/scheduling_algorithm.h"
+#include "trace/invariants.h"
 
 namespace corral::sched {
 
@@ -45,6 +46,8 @@ class RunQueue;
 class FallbackListener {
  public:
   virtual void fell_back(RunQueue& queue, SchedulingAlgorithm& failed, Misdeed misdeed, PolicyCall call, Instant now) = 0;
+  // A check of the engine's own state found what must not be.
+  virtual void violated(const invariants::Violation& violation) = 0;
 
  protected:
   ~FallbackListener() = default;
@@ -54,7 +57,12 @@ class RunQueue {
  public:
   // `published` belongs to this queue from now on.
   RunQueue(CoreId core, CoreStatistics& published, Duration tick)
-      : core_{core}, tick_{tick}, published_{published}, safe_{tick} {}
+      : core_{core},
+        mask_word_{core.value / 64},
+        mask_bit_{u64{1} << core.value % 64},
+        tick_{tick},
+        published_{published},
+        safe_{tick} {}
 
   // Takes `algorithm` (empty, made for this core; must outlive its use) from now on. All waiting entities move over in
   // the order in which the old one would have run them. Returns the old one, empty; null at first.
@@ -141,6 +149,12 @@ class RunQueue {
   [[nodiscard]] const Turns& turns() const { return turns_; }
   [[nodiscard]] CoreId core() const { return core_; }
 
+  // ---- checks of the engine's own state (run_queue_checks.cpp, docs/checker.md); the listener is told ----
+  // Between two operations: on the tick, in a round, and before the core sleeps. Nothing is changed.
+  void check(invariants::During during, Instant now);
+  void violated(invariants::Invariant invariant, invariants::During during, const SchedulingEntity* entity);
+  [[nodiscard]] u64 decisions() const { return decision_count_; }
+
   // ---- for the account of a failure ----
   struct PastDecision {
     Instant when{};
@@ -156,6 +170,16 @@ class RunQueue {
   template <class Visitor>
   void for_each_waiting(Visitor&& visit) {
     waiting_.for_each(visit);
+  }
+  // Of the waiting entities, of which the last `most` are visited, one for which visit(entity) answers true; null: none. Unlike
+  // find_from_tail() asks no policy.
+  template <class Visitor>
+  [[nodiscard]] SchedulingEntity* find_waiting(u32 most, Visitor&& visit) {
+    SchedulingEntity* entity = waiting_.back();
+    for (; entity != nullptr && most > 0; --most, entity = waiting_.previous(*entity)) {
+      if (visit(*entity)) return entity;
+    }
+    return nullptr;
   }
 
  private:
@@ -207,9 +231,26 @@ class RunQueue {
   void detach(SchedulingEntity& entity, Instant now);
   SchedulingEntity* take_any_allowed(Instant now);
   Decision pick_instead_of(SchedulingEntity& refused, Instant now);
+  [[gnu::cold]] Decision pick_within_mask(const Decision& decision, Instant now);
   void publish();
+  // ---- checks ----
+  // Of its thread and its group: both have this core.
+  [[nodiscard]] bool is_within_masks(const SchedulingEntity& entity) const {
+    return (entity.allowed.word(mask_word_) & entity.asked.word(mask_word_) & mask_bit_) != 0;
+  }
+  void check_list(invariants::During during);
+  void check_time(invariants::During during, Instant now);
+  // `entity` runs with its reservation, or is about to.
+  static void note_spent(SchedulingEntity& entity, Duration used);
+  [[nodiscard]] static bool has_overspent(const SchedulingEntity& entity);
+  // The real-time class has run for `used` until now: an account of its own beside the budget.
+  void note_real_time(Duration used, Instant now);
+  // `entity`, of the real-time class or of the timeline, is to run though the other one of the two waits. After budget_.end().
+  void check_class(invariants::During during, const SchedulingEntity& entity, Instant now);
 
   const CoreId core_;
+  const u32 mask_word_;  // where CoreSets have this core
+  const u64 mask_bit_;
   const Duration tick_;
   CoreStatistics& published_;
   SchedulingAlgorithm* algorithm_ = nullptr;
@@ -231,6 +272,13 @@ class RunQueue {
   SafeTimeline safe_;
   StarvationWatch starvation_;
   FallbackListener* listener_ = nullptr;
+  // ---- checks: where time went, besides idle time (CoreStatistics) and the timeline's (StarvationWatch) ----
+  Duration between_{};  // nothing ran, and the core was not idle
+  Duration real_time_run_{};  // of the real-time class
+  Instant accounted_from_ = never;
+  Instant real_time_period_{};  // when the period of the budget began
+  Duration real_time_period_length_{};
+  Duration real_time_used_{};  // in it
   u32 decision_count_ = 0;
   PastDecision decisions_[decisions_kept];
 };

@@ -120,7 +120,9 @@ void RunQueue::look_for_starving(Instant now) {
   for (SchedulingEntity* entity = waiting_.front(); entity != nullptr && looked_at < StarvationWatch::most_looked_at;
        entity = waiting_.next(*entity), ++looked_at) {
     if (entity->real_time != 0 || !starvation_.starves(entity->waits_since, entity->weight, weight_)) continue;
-    if (entity->allowed.contains(core_)) return fall_back(Misdeed::starvation, PolicyCall::pick, now);
+    if (!entity->allowed.contains(core_)) continue;
+    violated(invariants::Invariant::starvation, invariants::During::tick, entity);
+    return fall_back(Misdeed::starvation, PolicyCall::pick, now);
   }
 }
 

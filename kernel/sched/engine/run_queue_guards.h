@@ -2,6 +2,7 @@
 // Inline, since a guard changes every register: what a function has saved once serves all its calls. For run_queue*.cpp alone.
 #pragma once
 
+#include "lib/planted.h"
 #include "sched/engine/run_queue.h"
 
 namespace corral::sched {
@@ -79,12 +80,16 @@ inline bool in_some_queue(const SchedulingEntity& entity) {
   guards::set_charged(*running_, never);
   __atomic_store_n(&running_->run_time.ns, running_->run_time.ns + used.ns, __ATOMIC_RELEASE);
   guards::set_charged(*running_, now);
+  if (planted_now_and_then(Plant::time_of_turns_lost, 100)) return;
   if (running_->real_time == 0) [[likely]] {
     starvation_.charge(used);
     tell_charge(*running_, used, now);
   } else {
-    real_time_.charge(*running_, used);
-    budget_.charge(used, now);
+    real_time_run_ = real_time_run_ + used;
+    if (running_->has_deadline()) note_spent(*running_, used);
+    if (!planted(Plant::reservation_unlimited)) real_time_.charge(*running_, used);
+    if (!planted(Plant::real_time_without_budget)) budget_.charge(used, now);
+    note_real_time(used, now);
   }
 }
 
@@ -98,6 +103,10 @@ inline bool in_some_queue(const SchedulingEntity& entity) {
 [[gnu::always_inline]] inline void RunQueue::put_now(SchedulingEntity& entity, EnqueueReason reason, Instant now) {
   if (entity.has_deadline() && must_rest(entity, reason, now)) [[unlikely]]
     return put_to_rest(entity);
+  if (entity.engine_link.linked()) [[unlikely]] {
+    violated(invariants::Invariant::one_queue, invariants::During::enqueue, &entity);
+    waiting_.remove(entity);
+  }
   entity.place = Place::queued;
   entity.home = core_;
   waiting_.push_back(entity);

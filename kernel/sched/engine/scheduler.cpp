@@ -79,6 +79,16 @@ void Scheduler::fell_back(sched::RunQueue& queue, sched::SchedulingAlgorithm& fa
   sched::fallbacks::note_timeline(queue, *guilty.descriptor, guilty.values, misdeed, call, now);
 }
 
+void Scheduler::violated(const invariants::Violation& violation) {
+  invariants::report(violation);
+}
+
+void Scheduler::check(invariants::During during) {
+  const Instant now = clock::now();
+  queue_.check(during, now);
+  if (queue_.waiting() != 0 && during != invariants::During::sleep) idle_watch_.look(*this, queue_, now);
+}
+
 Result<void> Scheduler::start(const sched::AlgorithmDescriptor& algorithm, const sched::TunableValues& tunables) {
   if (installed_ != nullptr) return Errno::ebusy;
   adopt(*TRY(prepare(algorithm, tunables)), clock::now());
@@ -167,7 +177,8 @@ void Scheduler::arm(Instant until, Instant now) {
   if (interleave::active() && running() != nullptr) [[unlikely]] {
     until = std::min(until, now + interleave::plan().distance());
   }
-  core_.arm_timer(until);
+  if (core_.arm_timer(until) > slice_end_) [[unlikely]]
+    violated(invariants::Invariant::timer, invariants::During::arming, running());
 }
 
 void Scheduler::set_renewal() {
@@ -231,6 +242,7 @@ void Scheduler::on_timer() {
   if (interleave::active() && running() != nullptr && interleave::plan().ends_slice()) [[unlikely]]
     want_reschedule();
   arm(slice_end_, now);
+  if (queue_.waiting() != 0) check(invariants::During::tick);
 }
 
 void Scheduler::update_running() {

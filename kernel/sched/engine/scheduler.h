@@ -11,7 +11,9 @@
 
 #include "core/core.h"
 #include "core/outbox.h"
+#include "lib/planted.h"
 #include "lib/result.h"
+#include "sched/engine/idle_watch.h"
 #include "sched/engine/recorded_timeline.h"
 #include "sched/engine/run_queue.h"
 
@@ -62,6 +64,17 @@ class Scheduler final : public Device, private sched::FallbackListener {
   }
   // Brings run_time of the running entity up to date.
   void update_running();
+  // Looks whether all is as it must be (docs/checker.md). Between two steps; nothing is changed.
+  void check(invariants::During during);
+  void violated(invariants::Invariant invariant, invariants::During during, const sched::SchedulingEntity* entity) {
+    queue_.violated(invariant, during, entity);
+  }
+  void violated(const invariants::Violation& violation) override;
+  // Before the core sleeps. A core that has somebody to run does not.
+  void check_before_sleep() {
+    if (queue_.waiting() != 0) [[unlikely]]
+      check(invariants::During::sleep);
+  }
   // Something else is to run: leave(preempted) and pick_next() at the end of the step. Cleared by pick_next().
   [[nodiscard]] bool reschedule_wanted() const { return reschedule_wanted_; }
   void want_reschedule() {
@@ -88,9 +101,14 @@ class Scheduler final : public Device, private sched::FallbackListener {
   // A waiting entity that may go to one of `targets`, the one that would run last here; null: none.
   [[nodiscard]] sched::SchedulingEntity* candidate_for(const CoreSet& targets) { return queue_.candidate_for(targets); }
   // Somebody waits here, and an idle core could have something (sched/engine/migrator.h).
-  [[nodiscard]] bool may_have_to_spare() const { return queue_.waiting() > kept_.load(Order::relaxed); }
+  [[nodiscard]] bool may_have_to_spare() const {
+    if (planted(Plant::missing_domains)) return false;
+    return queue_.waiting() > kept_.load(Order::relaxed);
+  }
   // This core, when idle, may be given something by another one.
-  [[nodiscard]] bool may_be_given() const { return kept_.load(Order::relaxed) != keeps_all; }
+  [[nodiscard]] bool may_be_given() const {
+    return kept_.load(Order::relaxed) != keeps_all && !planted(Plant::missing_domains);
+  }
   // How many wait besides the one that runs or is about to.
   [[nodiscard]] u32 spare() const {
     return running() == nullptr && queue_.waiting() != 0 ? queue_.waiting() - 1 : queue_.waiting();
@@ -116,6 +134,9 @@ class Scheduler final : public Device, private sched::FallbackListener {
   [[nodiscard]] const sched::Violations& violations() const { return queue_.violations(); }
   [[nodiscard]] const sched::Turns& turns() const { return queue_.turns(); }
   [[nodiscard]] const sched::CoreStatistics& statistics() const { return published_; }
+  // How long somebody waited here while another core that it may use was idle, as far as looks tell.
+  [[nodiscard]] Duration waited_beside_idle() const { return idle_watch_.waited(); }
+  [[nodiscard]] u64 decisions() const { return queue_.decisions(); }  // own core
   size_t describe(char* to, size_t size) const override;
 
  private:
@@ -173,6 +194,7 @@ class Scheduler final : public Device, private sched::FallbackListener {
   const sched::SchedulingEntity* guest_ = nullptr;  // waits here, and came from the global queue; only compared
   bool reschedule_wanted_ = false;
   TimerEvent renewal_{on_renewal};  // of the first who rests here
+  sched::IdleWatch idle_watch_;
   Letter announcement_;  // of this core to others: SchedulingManager::set_algorithm
   Letter room_;  // the same: SchedulingManager::offer_room
   Letter groups_;  // the same: SchedulingManager::set_groups

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "lib/atomic.h"
+#include "lib/planted.h"
 #include "lib/types.h"
 
 namespace corral::sched {
@@ -34,16 +35,20 @@ class RealTimeBudget {
   // Until when real-time entities may run before those that wait: `now`: no longer; never: without limit.
   Instant end(Instant now) {
     begin_period(now);
-    const i64 runtime = real_time_limits().runtime_ns.load(Order::relaxed);
-    if (runtime < 0 || runtime >= period_.ns) return never;
-    return used_.ns >= runtime ? now : now + Duration{runtime - used_.ns};
+    runtime_ = Duration{real_time_limits().runtime_ns.load(Order::relaxed)};
+    if (runtime_ < Duration{} || runtime_ >= period_) return never;
+    return used_ >= runtime_ ? now : now + (runtime_ - used_);
   }
   // When the period ends; after end().
   [[nodiscard]] Instant renewal() const { return begin_ + period_; }
+  // As in force at the last end().
+  [[nodiscard]] Duration period() const { return period_; }
+  [[nodiscard]] Duration runtime() const { return runtime_; }
 
  private:
   void begin_period(Instant now) {
     if (now >= begin_ && now < begin_ + period_) return;
+    if (planted(Plant::real_time_throttled_forever) && used_ != Duration{}) return;
     period_ = Duration{real_time_limits().period_ns.load(Order::relaxed)};
     begin_ = Instant{now.ns - now.ns % period_.ns};
     used_ = {};
@@ -51,6 +56,7 @@ class RealTimeBudget {
 
   Instant begin_{};
   Duration period_{};
+  Duration runtime_{};
   Duration used_{};  // in this period
 };
 

@@ -4,6 +4,7 @@
 // sources: kernel/sched/engine/safe_policies.cpp
 // sources: kernel/sched/engine/migrator.cpp kernel/sched/migration/*.cpp
 // sources: kernel/sched/engine/scheduler.cpp kernel/sched/engine/manager.cpp kernel/sched/engine/random_source.cpp
+// sources: kernel/sched/engine/idle_watch.cpp kernel/trace/invariants.cpp
 // sources: kernel/sched/engine/manager_text.cpp kernel/sched/engine/manager_groups.cpp
 // sources: kernel/sched/engine/core_groups.cpp kernel/sched/engine/dynamic_ratio.cpp
 // sources: kernel/sched/groups/*.cpp
@@ -52,8 +53,8 @@ bool arch::hardware_random(u64&) {
 Core& arch::current_core() {
   return machine[current];
 }
-void Core::arm_timer(Instant slice_end) {
-  armed[id_.value] = slice_end;
+Instant Core::arm_hardware(Instant target) {
+  return armed[id_.value] = target;
 }
 size_t Core::describe(char*, size_t) const {
   return 0;
@@ -181,7 +182,7 @@ TEST_F(Engine, TheTimerIsArmedForTheSliceAndOnlyWhenSomethingWaits) {
   EXPECT_TRUE(mine.reschedule_wanted()) << "idle: there is something to pick";
   ASSERT_EQ(mine.pick_next(), &a);
   EXPECT_FALSE(mine.reschedule_wanted());
-  EXPECT_EQ(armed[0], never);
+  EXPECT_EQ(mine.slice_end(), never);
   pass(milliseconds(1));
   mine.enqueue(b, EnqueueReason::created);
   EXPECT_FALSE(mine.reschedule_wanted());
@@ -193,7 +194,7 @@ TEST_F(Engine, TheTimerIsArmedForTheSliceAndOnlyWhenSomethingWaits) {
   pass(milliseconds(6));
   mine.on_timer();
   EXPECT_TRUE(mine.reschedule_wanted());
-  EXPECT_EQ(armed[0], never);
+  EXPECT_EQ(mine.slice_end(), never);
   EXPECT_EQ(a.run_time, milliseconds(12));
   mine.leave(a, LeaveReason::preempted);
   ASSERT_EQ(mine.pick_next(), &b);

@@ -276,6 +276,7 @@ struct Listener final : FallbackListener {
     EXPECT_EQ(misdeed, Misdeed::fault);
     last = call;
   }
+  void violated(const invariants::Violation&) override { ADD_FAILURE(); }
   u32 told = 0;
   PolicyCall last{};
 };

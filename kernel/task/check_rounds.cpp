@@ -1,0 +1,119 @@
+// See check_rounds.h.
+#include "task/check_rounds.h"
+
+#include <algorithm>
+
+#include "device/clock.h"
+#include "lib/container.h"
+#include "sched/engine/manager.h"
+#include "task/process_table.h"
+#include "task/thread.h"
+
+namespace corral {
+
+using invariants::During;
+using invariants::Invariant;
+using Place = sched::SchedulingEntity::Place;
+
+namespace {
+
+// Between two steps of its home.
+bool is_right(ThreadState state, Place place) {
+  switch (state) {
+    case ThreadState::runnable: return place == Place::queued || place == Place::resting || place == Place::on_the_way;
+    case ThreadState::running: return place == Place::running;
+    case ThreadState::sleeping:
+    case ThreadState::terminated: return place == Place::nowhere;
+    case ThreadState::created: return true;  // its maker, on whatever core, has not started it
+  }
+  return false;
+}
+
+// As any core may see it.
+bool is_on_the_way(const Thread& thread) {
+  Place place{};
+  __atomic_load(&thread.entity.place, &place, __ATOMIC_RELAXED);
+  return place == Place::on_the_way;
+}
+
+// Another number means that it has got on meanwhile.
+u64 turns_of(const Thread& thread) {
+  return thread.voluntary_switches.load(Order::relaxed) + thread.migrations.load(Order::relaxed) + thread.messages_arrived();
+}
+
+}  // namespace
+
+void CheckRounds::begin() {
+  if (event_.pending()) return;
+  core_.timers().add(event_, clock::now() + between);
+  core_.rearm_timer();
+}
+
+void CheckRounds::on_time(TimerEvent& event) {
+  container_of(event, &CheckRounds::event_).look();
+}
+
+void CheckRounds::look() {
+  core_.scheduler->check(During::round);
+  look_at_threads();
+  if (last_thread_ == 0) forget_cleared();
+  const bool suspicious =
+      std::ranges::any_of(suspects_, [](const Suspect& each) { return each.thread != 0 && each.found < most_found; });
+  if (core_.scheduler->running() != nullptr || last_thread_ != 0 || suspicious) {
+    core_.timers().add(event_, clock::now() + between);  // who runs timers arms the hardware afterwards
+  }
+}
+
+void CheckRounds::look_at_threads() {
+  ProcessTable& table = process_table();
+  LockGuard guard{table.lock};
+  Thread* thread = table.next(ThreadId{last_thread_});
+  for (u32 i = 0; thread != nullptr && i < most_looked_at; ++i) {
+    last_thread_ = thread->id().value;
+    // Only its home gives it another home.
+    if (thread->home() == core_.id()) look_at_own(*thread);
+    look_whether_forgotten(*thread);
+    thread = table.next(*thread);
+  }
+  if (thread == nullptr) last_thread_ = 0;
+}
+
+void CheckRounds::look_at_own(Thread& thread) {
+  const ThreadState state = thread.state();
+  if (!is_right(state, thread.entity.place)) core_.scheduler->violated(Invariant::one_place, During::round, &thread.entity);
+  if (state == ThreadState::sleeping && thread.has_requests() && !thread.message_on_the_way() && !thread.to_be_looked_at()) {
+    core_.scheduler->violated(Invariant::lost_wake_up, During::round, &thread.entity);
+  }
+}
+
+void CheckRounds::look_whether_forgotten(Thread& thread) {
+  const ThreadState state = thread.state();
+  if (thread.message_on_the_way()) {
+    suspect(thread, Invariant::lost_message);
+  } else if (state == ThreadState::runnable && is_on_the_way(thread)) {
+    suspect(thread, Invariant::lost_arrival);
+  } else if (state == ThreadState::sleeping && !thread.has_requests() && !thread.waits_for_something()) {
+    suspect(thread, Invariant::lost_wake_up);
+  }
+}
+
+void CheckRounds::suspect(Thread& thread, Invariant invariant) {
+  const i32 number = thread.id().value;
+  Suspect* known = std::ranges::find(suspects_, number, &Suspect::thread);
+  if (known == std::end(suspects_)) known = std::ranges::find(suspects_, 0, &Suspect::thread);
+  if (known == std::end(suspects_)) return;  // there are enough
+  const u64 turns = turns_of(thread);
+  if (known->thread != number || known->invariant != invariant || known->turns != turns) *known = {number, invariant, turns};
+  known->again = true;
+  if (++known->found == most_found) core_.scheduler->violated(invariant, During::round, &thread.entity);
+}
+
+// All threads were looked at. Who was told of stays here, so that it is told of once.
+void CheckRounds::forget_cleared() {
+  for (Suspect& each : suspects_) {
+    if (!each.again) each = {};
+    each.again = false;
+  }
+}
+
+}  // namespace corral
