@@ -6,9 +6,11 @@ neighbours would disturb it, and times of two machines do not compare.
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import time
 from collections.abc import Generator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import CancelledError, ThreadPoolExecutor, as_completed
 from typing import Any
 
 from lab import emulators
@@ -16,7 +18,8 @@ from lab.problem import Problem
 from lab.sweep.measure import Outcome, outcome
 from lab.sweep.points import Point
 
-CONNECT_SECONDS = 60
+CONNECT_SECONDS = 20
+FETCH_AGAIN_SECONDS = 0.1
 Done = Generator[tuple[Point, Outcome], None, None]
 
 
@@ -42,23 +45,30 @@ def cluster(points: Sequence[Point], address: str, patience: float | None, wante
         from distributed import as_completed as as_they_end
 
         waiting = {client.submit(outcome, point, patience, wanted, key=f"corral-{point.key}", pure=False): point for point in points}
-        for future in as_they_end(list(waiting)):
-            point = waiting.pop(future)
-            if future.status == "finished":
-                yield point, _fetched(future, address)
-            elif future.status == "error":  # such as KilledWorker: it ended several in turn
+        ending = as_they_end(list(waiting))
+        for future in ending:
+            if future.status == "error":  # such as KilledWorker: it ended several in turn
+                point = waiting.pop(future)
                 yield point, Outcome(point.key, (), f"no worker could measure it: {future.exception()!r}", 0.0)
+            elif (result := _fetched(future)) is not None:
+                yield waiting.pop(future), result
+            elif client.status == "running" and future.status != "cancelled":
+                time.sleep(FETCH_AGAIN_SECONDS)
+                ending.add(future)
             else:
                 raise _gone(address)
     finally:
         client.close()
 
 
-def _fetched(future: Any, address: str) -> Outcome:
+def _fetched(future: Any) -> Outcome | None:
+    """None: it was lost with a worker that had it, and is measured again, or the cluster is gone."""
+    if future.status != "finished":
+        return None
     try:
         result: Outcome = future.result()
-    except OSError:
-        raise _gone(address) from None
+    except (OSError, CancelledError, asyncio.CancelledError):
+        return None
     return result
 
 
