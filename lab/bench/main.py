@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from lab import build, linux, options, packages, paths
-from lab.bench import boot, host, load, mandelbrot, operations, plot
+from lab.bench import boot, host, load, mandelbrot, matrix, operations, plot
 from lab.bench.results import SYSTEMS, Results, spread
 from lab.machine import check_cores
 from lab.options import Parser, choose, numbers, positive
@@ -20,9 +20,10 @@ BENCHES = {
     boot.NAME: "kernel entry to prompt, and the memory in use there",
     operations.NAME: "system calls, faults, switches, processes: what each costs, and whether it scales",
     load.NAME: "Debian's hackbench and sysbench, on 1, 4 and 8 cores",
+    matrix.NAME: "what threads that multiply matrices do to caches, by a model of them; Corral only",
 }
 INSTRUMENTS = {mandelbrot.NAME: ("qemu", "bochs"), boot.NAME: ("qemu",), operations.NAME: tuple(operations.INSTRUMENTS),
-               load.NAME: tuple(load.INSTRUMENTS)}  # fmt: skip
+               load.NAME: tuple(load.INSTRUMENTS), matrix.NAME: ("model",)}  # fmt: skip
 RUNS = 3
 # Measures when everything is built; what was found, and the lines that tell it.
 Measure = Callable[[], tuple[Results, list[str]]]
@@ -52,11 +53,13 @@ def execute(values: Namespace, _: list[str]) -> int:
     name = choose(values.name, list(BENCHES), "bench")
     instrument = choose(values.instrument or INSTRUMENTS[name][0], INSTRUMENTS[name], f"instrument of bench {name}")
     systems = (choose(values.system, SYSTEMS, "system"),) if values.system else SYSTEMS
+    if name == matrix.NAME:
+        systems = ("corral",)
     for cores in values.cores or ():
         check_cores(cores, "bochs" if instrument == "bochs" else "qemu")
     _check_options(name, values)
     bench = {mandelbrot.NAME: _mandelbrot, boot.NAME: _boot, operations.NAME: _operations,
-             load.NAME: _load}[name]  # fmt: skip
+             load.NAME: _load, matrix.NAME: _matrix}[name]  # fmt: skip
     measure = bench(values, instrument, systems)
     _prepare(instrument, systems, verbose=values.verbose, yes=values.yes)
     results, lines = measure()
@@ -86,6 +89,9 @@ def _check_options(name: str, values: Namespace) -> None:
         raise Problem(f"bench {name} has no options for Corral's kernel", "leave out --append", WRONG_USE)
     if name != operations.NAME and (values.operations or values.by != "processes"):
         raise Problem("--operations and --by belong to bench operations", f"leave them out of bench {name}", WRONG_USE)
+    if name == matrix.NAME and (values.system == "linux" or values.cores or values.runs):
+        raise Problem("bench matrix runs on Corral alone, once, on the cores of the study's figures",
+                      "leave out --system, --cores and --runs", WRONG_USE)
     if name != load.NAME and values.loads:
         raise Problem("--loads belongs to bench load", f"leave it out of bench {name}", WRONG_USE)
 
@@ -94,6 +100,8 @@ def _prepare(instrument: str, systems: tuple[str, ...], *, verbose: bool, yes: b
     uses = {"build", "plot"} | ({"bochs", "image"} if instrument == "bochs" else {"qemu"})
     if "linux" in systems:
         uses.add("linux")
+    if instrument == "model":
+        uses.add("model")
     packages.ensure(uses, yes=yes)
     if "corral" in systems:
         build.build_system(verbose=verbose)
@@ -101,6 +109,8 @@ def _prepare(instrument: str, systems: tuple[str, ...], *, verbose: bool, yes: b
         build.build(build.USER, verbose=verbose)
     if "linux" in systems:
         linux.kernel()
+    if instrument == "model":
+        build.build(build.PLUGIN, verbose=verbose)
 
 
 def _mandelbrot(values: Namespace, instrument: str, systems: tuple[str, ...]) -> Measure:
@@ -161,6 +171,16 @@ def _load(values: Namespace, word: str, systems: tuple[str, ...]) -> Measure:
     def measure() -> tuple[Results, list[str]]:
         results = load.measure(plan)
         return results, load.report(results, plan)
+
+    return measure
+
+
+def _matrix(values: Namespace, _: str, __: tuple[str, ...]) -> Measure:
+    plan = matrix.Plan(quick=values.quick, options=values.append)
+
+    def measure() -> tuple[Results, list[str]]:
+        results = matrix.measure(plan)
+        return results, matrix.report(results, plan)
 
     return measure
 

@@ -136,6 +136,25 @@ def load(results: Results, files: list[Path]) -> None:
     _save(figure, files)
 
 
+def matrix(results: Results, files: list[Path]) -> None:
+    """Left: refills of each figure's case. Right: the published ones."""
+    from lab.bench.matrix import CASES, figure_of
+    from lab.bench.matrix_published import PUBLISHED
+
+    figure, panels = _figure(11, 4.5)
+    for axes, of, title in zip(panels, ({case.figure: figure_of(results, case) for case in CASES}, PUBLISHED),
+                               ("Corral, cache model", "published, Raspberry Pi 3")):
+        for offset, mode, colour in ((-0.2, "user", COLOURS["corral"]), (0.2, "kernel", COLOURS["linux"])):
+            axes.bar([place + offset for place in range(len(CASES))], [max(1, of[case.figure].refills[mode]) for case in CASES], 0.4,
+                     color=colour, label=mode)
+        axes.set_yscale("log")
+        axes.set_xticks(range(len(CASES)), [case.figure for case in CASES])
+        axes.set_ylabel("refills of the first-level cache")
+        axes.set_title(title)
+        axes.legend(fontsize="small")
+    _save(figure, files)
+
+
 def _save(figure: Any, files: list[Path]) -> None:
     for file in files:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -146,4 +165,4 @@ def _save(figure: Any, files: list[Path]) -> None:
 
 
 PLOTS: dict[str, Callable[[Results, list[Path]], None]] = {"mandelbrot": mandelbrot, "boot": boot, "operations": operations,
-                                                     "load": load}  # fmt: skip
+                                                     "load": load, "matrix": matrix}  # fmt: skip

@@ -16,8 +16,9 @@ from lab.problem import WRONG_USE, Problem
 
 VERSION = 2
 SYSTEMS = ("corral", "linux")
-# qemu: wall time; icount: QEMU, time counts instructions; seeded: QEMU with --seed, the same on several cores.
-INSTRUMENTS = ("qemu", "bochs", "icount", "seeded", "simulator")
+# qemu: wall time; icount: QEMU, time counts instructions; seeded: QEMU with --seed, the same on several cores; model: that
+# with a cache model.
+INSTRUMENTS = ("qemu", "bochs", "icount", "seeded", "model", "simulator")
 NOISY = ("qemu",)  # the others give the same figures again
 BETTER = ("lower", "higher", "neither")  # neither: a change is only a change, such as of a number of decisions
 

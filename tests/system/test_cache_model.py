@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lab import cache_model, guest
+from lab.bench import matrix as matrix_bench
 
 LINE, WORD = 64, 4
 SETS = 64  # of each first-level cache here: an address's place in its page is its place in the cache
@@ -128,6 +129,16 @@ class VirtualTime(unittest.TestCase):
 
         refills_took = kib * 1024 // LINE * passes * latency * ns_of_a_cycle
         self.assertAlmostEqual((took(latency) - took(0)) / refills_took, 1.0, delta=0.03)
+
+
+class Matrices(unittest.TestCase):
+    def test_the_bench_counts_what_its_program_does(self) -> None:
+        case = next(case for case in matrix_bench.CASES if case.figure == "8b")
+        figure = matrix_bench.once(case, matrix_bench.Plan(quick=True))
+        multiplications = 64 * 1000 // matrix_bench.DIVIDED_WHEN_QUICK * 20 * 25
+        self.assertAlmostEqual(figure.accesses["user"] / (2 * multiplications), 1.0, delta=0.02)
+        self.assertGreater(figure.cycles["user"], figure.instructions["user"])
+        self.assertGreater(figure.instructions["kernel"], 0)
 
 
 if __name__ == "__main__":

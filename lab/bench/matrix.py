@@ -1,0 +1,147 @@
+"""Matrices multiplied by threads, under the cache model: what migration, pinning and a pool of threads do to caches.
+
+The loads are those of figures 3 to 8 of the study of schedulers on the Raspberry Pi (lab/bench/matrix_published.py),
+with its caches (16 KiB for each core, 128 KiB for all). Cores run at the same time in virtual time, and a run repeats.
+Counted is from before the first thread is made until the last one has ended, user and kernel mode apart.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab import boot_options, cache_model, guest
+from lab.bench import table
+from lab.bench.matrix_published import PUBLISHED, Figure
+from lab.bench.results import Results, Row
+from lab.problem import Problem
+from lab.progress import Progress
+
+NAME = "matrix"
+EVENTS = ("instructions", "cycles", "accesses", "refills")
+MODEL = "preset=pi,quantum=2000,clock=parallel"
+SEED = 1
+OPTIONS = "interleave.seed=0 counters=model"
+DIVIDED_WHEN_QUICK = 20
+
+
+@dataclass(frozen=True)
+class Case:
+    figure: str
+    what: str
+    cores: int
+    options: str  # of Corral's kernel
+    load: str  # of the program `matrix`
+
+
+PUSH, PULL_TOO, STAY = "sched.migration=push", "sched.migration=both", "sched.migration=none"
+CASES = (
+    Case("3a", "one core, medium matrix", 1, STAY, "medium 1 1 0 0"),
+    Case("3b", "one core, large matrix", 1, STAY, "large 1 1 0 0"),
+    Case("4a", "four parts, one queue", 4, f"sched.queues=global {STAY}", "parts 1 4 0 0"),
+    Case("4b", "four parts, pinned", 4, STAY, "parts 1 4 0 0 pin"),
+    Case("5a", "12 hard + 60 easy, 4 samples, push", 4, PUSH, "small 4 12 0 60"),
+    Case("5b", "the same, push and pull", 4, PULL_TOO, "small 4 12 0 60"),
+    Case("6a", "12 hard + 60 easy, 16 samples, push", 4, PUSH, "small 16 12 0 60"),
+    Case("6b", "the same, push and pull", 4, PULL_TOO, "small 16 12 0 60"),
+    Case("7a", "24 of each difficulty, 16 samples, push", 4, PUSH, "small 16 24 24 24"),
+    Case("7b", "the same, push and pull", 4, PULL_TOO, "small 16 24 24 24"),
+    Case("8a", "64 threads, 4 samples", 4, PULL_TOO, "small 4 0 64 0"),
+    Case("8b", "a pool of 16, 4 samples", 4, PULL_TOO, "small 4 0 64 0 pool 16"),
+    Case("8c", "64 threads, 16 samples", 4, PULL_TOO, "small 16 0 64 0"),
+    Case("8d", "a pool of 16, 16 samples", 4, PULL_TOO, "small 16 0 64 0 pool 16"),
+)
+# Before, after, and what the study found.
+CHANGES = (
+    ("4a", "4b", "pinned threads refill less than threads of one queue"),
+    ("5a", "5b", "pull: 19 to 26 % fewer cycles, 60 to 76 % fewer refills"),
+    ("6a", "6b", "pull: 19 to 26 % fewer cycles, 60 to 76 % fewer refills"),
+    ("7a", "7b", "pull: fewer cycles and refills"),
+    ("8a", "8b", "pool: 40 to 50 % fewer instructions of the kernel"),
+    ("8c", "8d", "pool: 40 to 50 % fewer instructions of the kernel"),
+)
+
+
+@dataclass(frozen=True)
+class Plan:
+    quick: bool
+    options: str = ""  # more for Corral's kernel
+
+    def __post_init__(self) -> None:
+        for option in self.options.split():
+            name, _, value = option.partition("=")
+            boot_options.check(name, value)
+
+    def options_of(self, case: Case) -> str:
+        return f"{OPTIONS} {case.options} {self.options}".strip()
+
+
+def once(case: Case, plan: Plan) -> Figure:
+    """Each event by mode, and the run time in microseconds of virtual time."""
+    program = ["matrix", *case.load.split(), *(["divide", str(DIVIDED_WHEN_QUICK)] if plan.quick else [])]
+    with tempfile.TemporaryDirectory(prefix="corral-matrix-") as name:
+        file = Path(name) / "report"
+        said, end = guest.run_program(program, cores=case.cores, seed=SEED, plugin=cache_model.plugin(MODEL, file, seeded=True),
+                                      options=plan.options_of(case), patience=3000.0)
+        reports = cache_model.read(file)
+    found = re.search(r"matrix: runtime_us=(\d+)", said)
+    if end.status != 0 or not found or len(reports) != 2:
+        raise Problem(f"figure {case.figure}: the program did not end well", f"its output: {said[-500:]}")
+    return Figure(int(found[1]), *({mode: reports[0].total(mode, event) for mode in cache_model.MODES} for event in EVENTS))
+
+
+def measure(plan: Plan) -> Results:
+    rows: list[Row] = []
+    with Progress("Multiplying matrices under the cache model") as progress:
+        for number, case in enumerate(CASES):
+            progress.of(number, len(CASES), f"figure {case.figure}")
+            figure = once(case, plan)
+            rows += [Row("corral", "model", case.cores, 0, metric, value, plan.options_of(case), SEED)
+                     for metric, value in metrics(case.figure, figure).items()]
+        progress.done(f"{len(CASES)} runs")
+    return Results(NAME, tuple(rows))
+
+
+def metrics(name: str, figure: Figure) -> dict[str, float]:
+    counted = {f"{name}.{event}.{mode}": value for event in EVENTS for mode, value in getattr(figure, event).items()}
+    return {f"{name}.runtime_us": figure.runtime, **counted}
+
+
+def figure_of(results: Results, case: Case) -> Figure:
+    def value(metric: str) -> int:
+        return int(results.value("corral", case.cores, 0, f"{case.figure}.{metric}") or 0)
+
+    return Figure(value("runtime_us"), *({mode: value(f"{event}.{mode}") for mode in cache_model.MODES} for event in EVENTS))
+
+
+def _cells(figure: Figure) -> list[str]:
+    return [str(getattr(figure, event)[mode]) for event in EVENTS for mode in cache_model.MODES] + [str(figure.runtime)]
+
+
+def change(before: Figure, after: Figure, event: str, modes: tuple[str, ...] = cache_model.MODES) -> str:
+    """In per cent, of these modes together."""
+    first, second = (sum(getattr(figure, event)[mode] for mode in modes) for figure in (before, after))
+    return f"{100.0 * (second - first) / first:+.0f} %" if first else "-"
+
+
+def report(results: Results, plan: Plan) -> list[str]:
+    found = {case.figure: figure_of(results, case) for case in CASES}
+    head = ["figure", "case", *(f"{event}, {mode}" for event in EVENTS for mode in cache_model.MODES), "run time"]
+    body = []
+    for case in CASES:
+        body.append([case.figure, case.what, *_cells(found[case.figure])])
+        body.append(["", "published", *_cells(PUBLISHED[case.figure])])
+    lines = table.lines(head, body)
+    lines += ["", "Run times: microseconds of virtual time; published ones are ticks of 19.2 MHz on another machine, with output.", ""]
+    changes = [[f"{before} to {after}",
+                *(text for which in (found, PUBLISHED)
+                  for text in (change(which[before], which[after], "cycles"), change(which[before], which[after], "refills"),
+                               change(which[before], which[after], "instructions", ("kernel",)))), claim]
+               for before, after, claim in CHANGES]
+    lines += table.lines(["change", "cycles", "refills", "kernel instr.", "published: cycles", "refills", "kernel instr.",
+                          "the study's conclusion"], changes)
+    if plan.quick:
+        lines += ["", f"--quick: each thread did 1/{DIVIDED_WHEN_QUICK} of its work. A look, not a result."]
+    return lines

@@ -1,0 +1,63 @@
+"""The bench of matrices: its table, and what it says against the study's figures."""
+
+import unittest
+from dataclasses import replace
+
+from lab import main
+from lab.bench import matrix
+from lab.bench.matrix_published import PUBLISHED, Figure
+from lab.bench.results import Results, Row, from_json
+from lab.problem import Problem
+
+
+def results_of(figures: dict[str, Figure]) -> Results:
+    return Results(matrix.NAME, tuple(Row("corral", "model", case.cores, 0, metric, value, case.options, matrix.SEED) for case in matrix.CASES
+                                      for metric, value in matrix.metrics(case.figure, figures[case.figure]).items()))
+
+
+class Report(unittest.TestCase):
+    def test_every_published_figure_has_a_case_and_every_change_its_two(self) -> None:
+        self.assertEqual([case.figure for case in matrix.CASES], list(PUBLISHED))
+        for before, after, _ in matrix.CHANGES:
+            self.assertIn(before, PUBLISHED)
+            self.assertIn(after, PUBLISHED)
+
+    def test_the_kernel_has_the_options_of_all_cases(self) -> None:
+        """It would only warn of a wrong one; a plan refuses it."""
+        for case in matrix.CASES:
+            with self.subTest(figure=case.figure):
+                words = matrix.Plan(quick=True, options=matrix.Plan(quick=True).options_of(case)).options.split()
+                self.assertEqual("sched.queues=global" in words, case.figure == "4a")
+        with self.assertRaisesRegex(Problem, "sched.queues"):
+            matrix.Plan(quick=True, options="sched.queus=global")
+
+    def test_published_totals_are_those_of_the_study(self) -> None:
+        """Its tables have totals too: a slip of the pen in one of both modes shows."""
+        totals = {"3a": (467617788, 693267321, 264291472, 1539), "5a": (1543135939, 3146576481, 845516444, 7653514),
+                  "6b": (1520575475, 2574353547, 843643737, 2283806), "8d": (819945002, 1522878029, 450320681, 2026635)}
+        for name, expected in totals.items():
+            figure = PUBLISHED[name]
+            self.assertEqual(tuple(sum(getattr(figure, event).values()) for event in matrix.EVENTS), expected)
+
+    def test_results_come_back_from_json(self) -> None:
+        results = from_json(results_of(PUBLISHED).to_json())
+        for case in matrix.CASES:
+            self.assertEqual(matrix.figure_of(results, case), PUBLISHED[case.figure])
+
+    def test_changes_are_told_beside_the_published_ones(self) -> None:
+        ours = PUBLISHED | {"5b": replace(PUBLISHED["5a"], refills={"user": 112360, "kernel": 0})}
+        text = "\n".join(matrix.report(results_of(ours), matrix.Plan(quick=False)))
+        self.assertRegex(text, r"5a to 5b +\+0 % +-99 % +\+0 % +-19 % +-59 % +-52 %")
+        self.assertRegex(text, r"8a to 8b +-23 % +-68 % +-50 % +-23 % +-68 % +-50 %")
+        self.assertNotIn("--quick", text)
+        self.assertIn("--quick", "\n".join(matrix.report(results_of(ours), matrix.Plan(quick=True))))
+
+    def test_what_it_cannot_do_is_refused(self) -> None:
+        for words in (["--system", "linux"], ["--cores", "2"], ["--runs", "3"], ["--instrument", "bochs"], ["--append", "sched.algorithm=none"]):
+            with self.subTest(words=words), self.assertRaises(Problem):
+                command, values, program = main.understand(["bench", "matrix", *words])
+                command.execute(values, program)
+
+
+if __name__ == "__main__":
+    unittest.main()
