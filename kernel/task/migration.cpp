@@ -56,6 +56,10 @@ void Executive::look_for_work() {
   sched::Migrator& migrator = scheduling().migrator();
   if (!core_.scheduler->may_be_given() || planted(Plant::group_imbalance)) return;
   const CoreId here = core_.id();
+  if (!scheduling().group_of(false).contains(here)) {  // nobody of the timeline may come: others are not to look for any
+    if (migrations_.hungry) stop_looking_for_work();
+    return;
+  }
   if (!migrations_.hungry) migrations_.begin_anew();
   migrations_.hungry = true;
   migrator.begin_hunger(here);
