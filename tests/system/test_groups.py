@@ -83,6 +83,14 @@ class Seeded(unittest.TestCase):
 
 
 class AtBoot(unittest.TestCase):
+    def test_cores_of_real_time_threads_ask_for_no_others(self) -> None:
+        """Those would be looked for, in vain, at each switch of the other cores."""
+        with guest.corral(4, options="quiet sched.groups=run-queue-entry:ratio=1:1", program=["sh", "-c", f"{LOAD}; cat /proc/sched"]) as machine:
+            self.assertEqual(machine.ended().status, 0, machine.said()[-2000:])
+        asked = dict(re.findall(r"migrations of core (\d+): pushed \d+ asked (\d+)", machine.text))
+        self.assertEqual({core: asked[core] for core in "01"}, {"0": "0", "1": "0"}, machine.text[-2000:])
+        self.assertEqual(set(asked), set("0123"))
+
     def test_groups_may_be_chosen_or_refused(self) -> None:
         for text, cores, found in (("affinity-mask:ratio=3:1", 4, "groups real-time cores 0-2"),
                                    ("affinity-mask:ratio=1:9", 4, "groups none:"),
