@@ -127,6 +127,8 @@ def soak(load: Load, machine: guest.Guest, record: Record, minutes: float, round
     record.seconds = round(time.monotonic() - begin, 1)
     record.memory.append(numbers(machine))
     record.violations = violations(machine.run("cat /proc/sched").output)
+    if record.violations:
+        machine.run("cat /proc/sched-dump")  # to be kept with its last words
     if not record.failure:
         record.failure = judged(record)
     if record.failure:
