@@ -55,7 +55,7 @@ void test_timeouts() {
   static Word word = 1;
   for (const int milliseconds : Numbers{1, 10}) {
     const timespec relative = {0, milliseconds * 1000000};
-    int64_t begin = check_now_ns();
+    const int64_t begin = check_now_ns();
     CHECK_ERRNO(futex(&word, wait_private, 1, &relative), ETIMEDOUT);
     CHECK(check_now_ns() - begin >= milliseconds * 1000000);
 
@@ -64,11 +64,9 @@ void test_timeouts() {
     until.tv_nsec += milliseconds * 1000000;
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
-    begin = check_now_ns();
     CHECK_ERRNO(futex(&word, wait_bitset_private, 1, &until, nullptr, ~0u), ETIMEDOUT);
     const int64_t target = until.tv_sec * 1000000000 + until.tv_nsec;
     CHECK(check_now_ns() >= target);
-    CHECK(target >= begin);
 
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_nsec += milliseconds * 1000000;
