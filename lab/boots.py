@@ -19,10 +19,9 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from lab import build, guest, packages, paths
+from lab import build, files, guest, packages, paths
 from lab.machine import check_cores
 from lab.options import Parser, numbers, positive, seconds
-from lab.problem import Problem
 from lab.progress import Progress
 
 COUNT_CORES = "grep -c ^processor /proc/cpuinfo"
@@ -156,7 +155,7 @@ def execute(values: Namespace, _: list[str]) -> int:
     text = json.dumps({"busy": values.busy or 0, "series": [asdict(series) for series in record]}, indent=1) + "\n"
     for file in (paths.RESULTS / f"{name}.json", values.json):
         if file is not None:
-            _write(file, text)
+            files.write(file, text, "--json")
     print(table(record))
     for series in record:
         for number in series.failed:
@@ -178,13 +177,6 @@ def table(record: list[Series]) -> str:
     return "\n".join(lines)
 
 
-def _write(file: Path, text: str) -> None:
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise Problem(f"{file} cannot be written: {error.strerror}", "give --json another place") from None
-
 
 def _series(values: Namespace, cores: int) -> Series:
     numbered = values.seeds or list(range(1, values.count + 1))
@@ -200,7 +192,7 @@ def _series(values: Namespace, cores: int) -> Series:
             reason = once(cores, values.patience)
         if reason:
             failed.append(number)
-            _write(_kept(cores, number), reason + "\n")
+            files.write(_kept(cores, number), reason + "\n", "--json")
             if len(failed) == MOST_FAILURES:
                 break
         else:

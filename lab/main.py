@@ -48,7 +48,6 @@ def _declare_machine(parser: Parser) -> None:
 
 
 def _declare_run(parser: Parser) -> None:
-    _common(parser)
     _declare_machine(parser)
     parser.add_argument("--emulator", default="qemu", metavar="NAME", help="qemu (default) or bochs")
     parser.add_argument("--seed", type=seed, metavar="N", help="deterministic: the same N, the same run")
@@ -93,7 +92,7 @@ def _replay(values: Namespace, program: list[str]) -> int:
     """The run that left a dump, again. Succeeds when it ends as it did then, with the same account."""
     usual = Parser()
     _declare_run(usual)
-    own = {"replay", "timeout", "yes", "verbose"}
+    own = {"replay", "timeout"}
     said = [name for name, value in vars(usual.parse_args([])).items() if name not in own and getattr(values, name) != value]
     if said or program:
         more = f"--{said[0]}" if said else "a program"
@@ -164,7 +163,6 @@ def _run_with_model(values: Namespace, request: runner.Request) -> int:
 
 
 def _declare_setup(parser: Parser) -> None:
-    _common(parser)
     parser.add_argument("uses", nargs="*", metavar="USE", help=f"of: {', '.join(sorted(packages.USES))} (default all)")
 
 
@@ -176,7 +174,6 @@ def _setup(values: Namespace, _: list[str]) -> int:
 
 
 def _declare_image(parser: Parser) -> None:
-    _common(parser)
     parser.add_argument("--output", type=Path, default=paths.IMAGE, metavar="FILE", help="default build/corral.iso")
     parser.add_argument("--append", default="", metavar="OPTIONS", help="more options for the kernel, in one word")
 
@@ -193,7 +190,6 @@ def _image(values: Namespace, program: list[str]) -> int:
 
 
 def _declare_debug(parser: Parser) -> None:
-    _common(parser)
     _declare_machine(parser)
 
 
@@ -204,69 +200,19 @@ def _debug(values: Namespace, program: list[str]) -> int:
     return debugger.debug(machine, values.append, program)
 
 
-def _declare_test(parser: Parser) -> None:
-    _common(parser)
-    testing.declare(parser)
-
-
-def _declare_bench(parser: Parser) -> None:
-    _common(parser)
-    bench.declare(parser)
-
-
-def _declare_boots(parser: Parser) -> None:
-    _common(parser)
-    boots.declare(parser)
-
-
-def _declare_trace(parser: Parser) -> None:
-    _common(parser)
-    trace.declare(parser)
-
-
-def _declare_hunt(parser: Parser) -> None:
-    _common(parser)
-    hunt.declare(parser)
-
-
-def _declare_simulate(parser: Parser) -> None:
-    _common(parser)
-    simulate.declare(parser)
-
-
-def _declare_soak(parser: Parser) -> None:
-    _common(parser)
-    soak.declare(parser)
-
-
-def _declare_sweep(parser: Parser) -> None:
-    _common(parser)
-    sweep.declare(parser)
-
-
-def _declare_compare(parser: Parser) -> None:
-    _common(parser)
-    compare.declare(parser)
-
-
-def _declare_report(parser: Parser) -> None:
-    _common(parser)
-    report.declare(parser)
-
-
 COMMANDS: dict[str, Command] = {
     "setup": Command("install what is missing", _declare_setup, _setup),
     "run": Command("boot into a shell, or run one program", _declare_run, _run, takes_program=True),
-    "test": Command("run every test", _declare_test, testing.execute),
-    "bench": Command("measure, beside Linux", _declare_bench, bench.execute),
-    "sweep": Command("measure a grid of points, as far as it is not measured yet", _declare_sweep, sweep.execute),
-    "compare": Command("what has changed between two sets of results", _declare_compare, compare.execute),
-    "report": Command("a page of all results, and of a run as a timeline", _declare_report, report.execute),
-    "boots": Command("boot again and again, and count", _declare_boots, boots.execute),
-    "hunt": Command("one program under many seeds, until one fails", _declare_hunt, hunt.execute, takes_program=True),
-    "soak": Command("load it for minutes, and look for what is lost", _declare_soak, soak.execute),
-    "trace": Command("run a program, and see what each core did", _declare_trace, trace.execute, takes_program=True),
-    "simulate": Command("the same policies on modelled machines", _declare_simulate, simulate.execute),
+    "test": Command("run every test", testing.declare, testing.execute),
+    "bench": Command("measure, beside Linux", bench.declare, bench.execute),
+    "sweep": Command("measure a grid of points, as far as it is not measured yet", sweep.declare, sweep.execute),
+    "compare": Command("what has changed between two sets of results", compare.declare, compare.execute),
+    "report": Command("a page of all results, and of a run as a timeline", report.declare, report.execute),
+    "boots": Command("boot again and again, and count", boots.declare, boots.execute),
+    "hunt": Command("one program under many seeds, until one fails", hunt.declare, hunt.execute, takes_program=True),
+    "soak": Command("load it for minutes, and look for what is lost", soak.declare, soak.execute),
+    "trace": Command("run a program, and see what each core did", trace.declare, trace.execute, takes_program=True),
+    "simulate": Command("the same policies on modelled machines", simulate.declare, simulate.execute),
     "debug": Command("gdb on the kernel, one thread per core", _declare_debug, _debug, takes_program=True),
     "image": Command("make a hybrid image for USB or disc", _declare_image, _image, takes_program=True),
 }
@@ -277,6 +223,7 @@ def _parsers() -> dict[str, Parser]:
     for name, command in COMMANDS.items():
         after = " [-- PROGRAM ARGUMENTS]" if command.takes_program else ""
         parser = Parser(prog=f"./corral {name}", description=command.help.capitalize() + ".")
+        _common(parser)
         command.declare(parser)
         if after:
             parser.usage = parser.format_usage().removeprefix("usage: ").strip() + after

@@ -7,6 +7,7 @@ wall: time under TCG. What a load consists of stands in LOADS; sizes fit the slo
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +16,6 @@ from lab import debian, elf
 from lab.bench import systems, table
 from lab.bench.results import Results, Row, medians
 from lab.problem import WRONG_USE, Problem
-from lab.progress import Progress
 
 NAME = "load"
 INSTRUMENTS = {"bochs": "bochs", "instructions": "icount", "wall": "qemu"}  # the user's word: the results' word
@@ -90,6 +90,7 @@ def chosen(names: str | None, *, quick: bool) -> tuple[Load, ...]:
     return tuple(load for load in LOADS if load.name in wanted)
 
 
+@functools.cache
 def files(loads: tuple[Load, ...]) -> dict[str, bytes]:
     """The programs, the libraries that they need, and the dynamic linker: all for one directory of the guest."""
     tree = debian.tree()
@@ -150,13 +151,7 @@ def once(plan: Plan, system: str, cores: int, patience: float | None = None) -> 
 
 
 def measure(plan: Plan) -> Results:
-    todo = list(boots(plan))
-    rows: list[Row] = []
-    with Progress(f"Measuring loads on {plan.instrument}") as progress:
-        for number, (cores, system) in enumerate(todo):
-            progress.of(number, len(todo), f"{system}, {cores} cores")
-            rows += once(plan, system, cores)
-        progress.done(f"{len(rows)} results")
+    rows = systems.each(f"loads on {plan.instrument}", list(boots(plan)), lambda system, cores: once(plan, system, cores))
     return Results(NAME, medians(rows))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from lab import build, linux, options, packages, paths
+from lab import build, files, linux, options, packages, paths
 from lab.bench import boot, host, load, mandelbrot, matrix, operations, plot
 from lab.bench.results import SYSTEMS, Results, spread
 from lab.machine import check_cores
@@ -189,11 +189,8 @@ def _keep(results: Results, name: str, json: Path | None, picture: Path | None) 
     """Always in build/results; wherever else the user wants it."""
     kept = [paths.RESULTS / f"{name}.json", *([json] if json else [])]
     for file in kept:
-        try:
-            results.write(file)
-        except OSError as error:
-            raise Problem(f"{file} cannot be written: {error.strerror}", "give --json another place") from None
+        files.write(file, results.to_json(), "--json")
     drawn = [picture] if picture else [paths.RESULTS / f"{name}{kind}" for kind in plot.KINDS]
     plot.PLOTS[results.bench](results, drawn)
-    shown = [", ".join(paths.shown(file) for file in files) for files in (kept, drawn)]
+    shown = [", ".join(paths.shown(file) for file in these) for these in (kept, drawn)]
     print(f"\nResults: {shown[0]}; plot: {shown[1]}")

@@ -17,7 +17,6 @@ from lab import paths
 from lab.bench import systems, table
 from lab.bench.results import Results, Row, medians
 from lab.problem import WRONG_USE, Problem
-from lab.progress import Progress
 
 NAME = "operations"
 INSTRUMENTS = {"instructions": "icount", "bochs": "bochs", "wall": "qemu"}  # the user's word: the results' word
@@ -142,13 +141,7 @@ def once(plan: Plan, system: str, cores: int, patience: float | None = None) -> 
 
 
 def measure(plan: Plan) -> Results:
-    todo = list(boots(plan))
-    rows: list[Row] = []
-    with Progress(f"Measuring operations on {plan.instrument}") as progress:
-        for number, (cores, system) in enumerate(todo):
-            progress.of(number, len(todo), f"{system}, {cores} cores")
-            rows += once(plan, system, cores)
-        progress.done(f"{len(rows)} results")
+    rows = systems.each(f"operations on {plan.instrument}", list(boots(plan)), lambda system, cores: once(plan, system, cores))
     return Results(NAME, medians(rows))
 
 

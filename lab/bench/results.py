@@ -10,7 +10,6 @@ import json
 import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from pathlib import Path
 
 from lab.problem import WRONG_USE, Problem
 
@@ -71,10 +70,6 @@ class Results:
         rows = [_short(row) for row in self.rows]
         return json.dumps({"version": VERSION, "bench": self.bench, "command": self.command, "host": dict(self.host),
                            "rows": rows}, indent=1) + "\n"
-
-    def write(self, file: Path) -> None:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(self.to_json(), encoding="utf-8")
 
 
 USUAL = {item.name: item.default for item in fields(Row)}

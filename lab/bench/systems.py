@@ -7,12 +7,15 @@ Every experiment goes through here: the script and the files it needs stand in
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from lab import bochs, command_line, guest, iso, linux, paths, payload
+from lab.bench.results import Row
 from lab.machine import Boot, Machine
 from lab.problem import Problem
+from lab.progress import Progress
 
 SCRIPT = "script.sh"
 END = "script: end"
@@ -75,3 +78,14 @@ def run(system: str, instrument: str, cores: int, job: Job, *, memory_mib: int =
     if END not in text:
         raise Problem(f"{system} on {instrument} with {cores} cores did not finish its script:\n{text[-3000:]}")
     return text.replace("\r\n", "\n")
+
+
+def each(what: str, todo: Sequence[tuple[int, str]], once: Callable[[str, int], list[Row]]) -> list[Row]:
+    """What once(system, cores) measured in each boot of `todo` (cores, system), shown as it goes on."""
+    rows: list[Row] = []
+    with Progress(f"Measuring {what}") as progress:
+        for number, (cores, system) in enumerate(todo):
+            progress.of(number, len(todo), f"{system}, {cores} cores")
+            rows += once(system, cores)
+        progress.done(f"{len(rows)} results")
+    return rows

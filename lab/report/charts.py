@@ -6,10 +6,10 @@ import statistics
 from collections import defaultdict
 from typing import Any
 
+from lab.bench.plot import COLOURS
 from lab.bench.results import Results, Row
 from lab.report import findings
 
-COLOURS = {"corral": "#b5542a", "linux": "#2a6fb5"}
 Series = tuple[str, str, tuple[str, ...]]  # system, instrument, options
 MANY = 3  # metrics, from which on their ratios are a chart of their own
 

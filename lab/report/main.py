@@ -8,7 +8,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from lab import options, packages, paths
+from lab import files, options, packages, paths
 from lab.bench.results import Results
 from lab.compare import sets
 from lab.options import Parser
@@ -34,7 +34,8 @@ def execute(values: Namespace, _: list[str]) -> int:
     if not found and run is None:
         raise Problem("there is nothing to report", "measure something: ./corral bench boot --quick, or ./corral trace -- mandelbrot 4", WRONG_USE)
     packages.ensure(["report"], yes=values.yes)
-    write(values.output, page.text(sections(found, run), options.again("report", declare, values, leave_out=("yes", "verbose"))))
+    again = options.again("report", declare, values, leave_out=("yes", "verbose"))
+    files.write(values.output, page.text(sections(found, run), again), "--output")
     print(f"{paths.shown(values.output)}: open it in a browser; {len(found)} sets of results, {'no' if run is None else 'a'} timeline")
     return 0
 
@@ -74,11 +75,3 @@ def sections(found: Sequence[tuple[Path, Results]], run: timeline.Run | None) ->
 
 def _anchor(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "results"
-
-
-def write(file: Path, text: str) -> None:
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise Problem(f"{file} cannot be written: {error.strerror}", "give --output another place") from None

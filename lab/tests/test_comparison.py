@@ -101,7 +101,7 @@ class Command(unittest.TestCase):
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
 
     def file(self, name: str, *rows: Row, bench: str = "operations", **host: str) -> str:
-        Results(bench, rows, "./corral bench operations", host).write(self.folder / name)
+        (self.folder / name).write_text(Results(bench, rows, "./corral bench operations", host).to_json(), encoding="utf-8")
         return str(self.folder / name)
 
     def row(self, value: float, metric: str = "fork", options: str = "", instrument: str = "icount") -> Row:

@@ -89,7 +89,7 @@ class Page(unittest.TestCase):
     def test_it_holds_everything_and_asks_for_nothing(self) -> None:
         rows = (Row("corral", "bochs", 2, 4, "total_ms", 7.5, "clock=</script><b>", runs=(7.0, 7.5, 9.0)), Row("linux", "bochs", 2, 4, "total_ms", 8.0))
         results = Results("mandelbrot", rows, "./corral bench mandelbrot", {"processor": "one & only"})
-        results.write(self.folder / "a.json")
+        (self.folder / "a.json").write_text(results.to_json(), encoding="utf-8")
         (self.folder / "run.records").write_bytes(SAMPLE)
         status, said = self.report(str(self.folder / "a.json"), "--trace", str(self.folder / "run.records"))
         self.assertEqual(status, 0, said)
