@@ -32,6 +32,16 @@ void Outbox::send(Letter& letter) {
   keep(letter, post_to_targets(letter, waiting));
 }
 
+void Outbox::send_also(Letter& letter, const Message& message, const CoreSet& targets) {
+  if (pending(letter)) {  // some mailbox was full
+    letter.targets = letter.targets | targets;
+    return;
+  }
+  letter.message = message;
+  letter.targets = targets;
+  send(letter);
+}
+
 void Outbox::keep(Letter& letter, const CoreSet& left) {
   if (left.empty()) return;  // all have it, so it is no longer ours
   letter.targets = left;

@@ -19,6 +19,8 @@ class Outbox {
   // Posts the letter to all its targets; those that are full stay in the letter, which is then kept here until
   // flush() has delivered it. The caller must not reuse the letter while kept (pending()). Own core only.
   void send(Letter& letter);
+  // `message` to `targets`, by a letter that may still be kept from an earlier sending of the same message: then to them too.
+  void send_also(Letter& letter, const Message& message, const CoreSet& targets);
   // One target, same rule.
   void send_to(class Core& target, Letter& letter);
   void flush();

@@ -105,11 +105,7 @@ void Executive::on_pull_request(Core& core, const Message& message) {
   }
   sched::CoreStatistics::count(counts.refused);
   Letter& letter = executive.migrations_.refusal;
-  const bool under_way = Outbox::pending(letter);  // some mailbox was full
-  letter.targets = under_way ? letter.targets | CoreSet::of(asker) : CoreSet::of(asker);
-  if (under_way) return;
-  letter.message = {MessageType::pull_refused, {core.id().value, 0, 0}};
-  core.outbox().send(letter);
+  core.outbox().send_also(letter, {MessageType::pull_refused, {core.id().value, 0, 0}}, CoreSet::of(asker));
 }
 
 void Executive::offer_spare() {

@@ -35,7 +35,8 @@ class InABrowser(unittest.TestCase):
         cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory(prefix="corral-report-")))
         rows = [Row(system, "icount", 1, 1, metric, value) for metric, value in (("fork", 100.0), ("mmap", 50.0), ("null", 7.0))
                 for system in ("corral", "linux")]
-        Results("operations", tuple(rows), "./corral bench operations").write(cls.folder / "operations.json")
+        written = Results("operations", tuple(rows), "./corral bench operations").to_json()
+        (cls.folder / "operations.json").write_text(written, encoding="utf-8")
         corral("trace", "--timeout", "120", "--cores", CORES, "--seed", 5, "--output", cls.folder / "run", "--", *PROGRAM)
         page = cls.folder / "page.html"
         corral("report", cls.folder / "operations.json", "--trace", cls.folder / "run.records", "--output", page)

@@ -180,11 +180,7 @@ void SchedulingManager::offer_room() {
   Scheduler& own = *this_core().scheduler;
   asked.remove(own.core().id());
   if (asked.empty()) return;
-  const bool under_way = Outbox::pending(own.room_);  // some mailbox was full
-  own.room_.targets = under_way ? own.room_.targets | asked : asked;
-  if (under_way) return;
-  own.room_.message = Message{MessageType::real_time_room, {}};
-  this_core().outbox().send(own.room_);
+  this_core().outbox().send_also(own.room_, {MessageType::real_time_room, {}}, asked);
 }
 
 Result<void> SchedulingManager::set_placement(std::string_view text, sched::Refusal& why) {
@@ -269,13 +265,9 @@ Result<void> SchedulingManager::set_migration(std::string_view text, sched::Refu
 void SchedulingManager::announce() {
   Scheduler& own = *this_core().scheduler;
   own.want_reschedule();
-  const bool under_way = Outbox::pending(own.announcement_);  // of an earlier change; some mailbox was full
-  own.announcement_.targets = cores();
-  own.announcement_.targets.remove(own.core().id());
-  if (!under_way) {
-    own.announcement_.message = Message{MessageType::reschedule, {}};
-    this_core().outbox().send(own.announcement_);
-  }
+  CoreSet others = cores();
+  others.remove(own.core().id());
+  this_core().outbox().send_also(own.announcement_, {MessageType::reschedule, {}}, others);
 }
 
 }  // namespace corral

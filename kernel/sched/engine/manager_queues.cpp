@@ -18,13 +18,8 @@ Result<void> SchedulingManager::set_queues(std::string_view text, sched::Refusal
   }
   LockGuard guard{lock_};
   global_queue_.set_in_use(text == "global");
-  Letter& letter = this_core().scheduler->queues_;
-  const bool under_way = Outbox::pending(letter);  // of an earlier change; some mailbox was full
-  letter.targets = cores();
-  if (!under_way) {
-    letter.message = Message{MessageType::queues, {}};
-    this_core().outbox().send(letter);
-  }
+  Core& here = this_core();
+  here.outbox().send_also(here.scheduler->queues_, {MessageType::queues, {}}, cores());
   note_change("queues", text);
   return {};
 }
