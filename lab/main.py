@@ -7,12 +7,14 @@ import shutil
 import sys
 import tempfile
 from argparse import Namespace
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from lab import boots, build, cache_model, debian, debugger, emulators, hunt, iso, options, packages, paths, payload, qemu, replay, runner, simulate, soak
-from lab.bench import main as bench
+from lab.bench import main as benches
+from lab.bench.bench import declare as declare_bench
 from lab.compare import main as compare
 from lab.command_line import compose
 from lab.machine import Folder, Machine, check_cores, memory_mib
@@ -33,6 +35,7 @@ class Command:
     declare: Callable[[Parser], None]
     execute: Callable[[Namespace, list[str]], int]
     takes_program: bool = False
+    parts: Mapping[str, Command] = field(default_factory=dict)  # commands of two words, of which this is the first
 
 
 def _common(parser: Parser) -> None:
@@ -200,11 +203,22 @@ def _debug(values: Namespace, program: list[str]) -> int:
     return debugger.debug(machine, values.append, program)
 
 
+def _of_two_words(help: str, parts: Mapping[str, Command]) -> Command:
+    def declare(parser: Parser) -> None:
+        parser.add_argument("name", metavar="NAME", help="; ".join(f"{name}: {part.help}" for name, part in parts.items()))
+
+    def execute(values: Namespace, _: list[str]) -> int:
+        raise Problem(f"`{values.name}` comes after the options", "./corral COMMAND NAME [OPTIONS]", WRONG_USE)
+
+    return Command(help, declare, execute, parts=parts)
+
+
 COMMANDS: dict[str, Command] = {
     "setup": Command("install what is missing", _declare_setup, _setup),
     "run": Command("boot into a shell, or run one program", _declare_run, _run, takes_program=True),
     "test": Command("run every test", testing.declare, testing.execute),
-    "bench": Command("measure, beside Linux", bench.declare, bench.execute),
+    "bench": _of_two_words("measure, beside Linux", {
+        name: Command(bench.what, partial(declare_bench, bench), partial(benches.execute, bench)) for name, bench in benches.BENCHES.items()}),
     "sweep": Command("measure a grid of points, as far as it is not measured yet", sweep.declare, sweep.execute),
     "compare": Command("what has changed between two sets of results", compare.declare, compare.execute),
     "report": Command("a page of all results, and of a run as a timeline", report.declare, report.execute),
@@ -219,10 +233,12 @@ COMMANDS: dict[str, Command] = {
 
 
 def _parsers() -> dict[str, Parser]:
+    """By the words of the command, such as "run" and "bench load"."""
     parsers: dict[str, Parser] = {}
-    for name, command in COMMANDS.items():
+    parts = {f"{first} {name}": part for first, command in COMMANDS.items() for name, part in command.parts.items()}
+    for name, command in {**COMMANDS, **parts}.items():
         after = " [-- PROGRAM ARGUMENTS]" if command.takes_program else ""
-        parser = Parser(prog=f"./corral {name}", description=command.help.capitalize() + ".")
+        parser = Parser(prog=f"./corral {name}", description=f"{command.help[0].upper()}{command.help[1:]}.")
         _common(parser)
         command.declare(parser)
         if after:
@@ -245,6 +261,9 @@ def understand(arguments: list[str]) -> tuple[Command, Namespace, list[str]]:
     name = options.choose(arguments[0], list(COMMANDS), "command")
     command = COMMANDS[name]
     own, program = options.split_program(arguments[1:])
+    if command.parts and own and not own[0].startswith("-"):
+        part = options.choose(own.pop(0), list(command.parts), name)
+        command, name = command.parts[part], f"{name} {part}"
     if program is not None and not command.takes_program:
         raise Problem(f"./corral {name} runs no program", "leave out everything from -- on", WRONG_USE)
     if program == []:

@@ -86,7 +86,7 @@ def again(command: str, declare: Callable[[Parser], None], values: argparse.Name
     """The command line that gives these values: what is as usual is not said. `leave_out`: names of values that do not count."""
     parser = Parser()
     declare(parser)
-    words = ["./corral", command]
+    words = ["./corral", *command.split()]
     for action in parser._actions:
         value = getattr(values, action.dest, None)
         if action.dest in leave_out or value is None or value == action.default or action.dest == "help":

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 import time
+from argparse import Namespace
 from dataclasses import dataclass
 from pathlib import Path
 
 from lab import command_line, elf, guest, linux, paths
-from lab.bench import systems, table
+from lab.bench import plot, systems, table
+from lab.bench.bench import Bench, runs_of
 from lab.bench.results import Results, Row, medians
 from lab.gdbstub import GdbStub
 from lab.machine import Boot, Machine
@@ -91,3 +93,27 @@ def report(results: Results, plan: Plan) -> list[str]:
                          table.number(table.ratio(corral, other), 3)])
         out += ["", meaning, "", *table.lines(["cores", "Corral", "Linux", "ratio"], body)]
     return out
+
+
+def draw(results: Results, files: list[Path]) -> None:
+    """Bars by core count: time to the prompt, and memory in use there."""
+    figure, panels = plot.figure(9, 4)
+    cores = sorted({at for at, _ in results.points()})
+    for axes, metric, scale, label in zip(panels, ("boot_ms", "used_kib"), (1.0, 1024.0),
+                                          ("kernel entry to prompt, ms", "memory in use at the prompt, MiB")):
+        for offset, system in ((-0.2, "corral"), (0.2, "linux")):
+            values = [(results.value(system, at, 0, metric) or 0.0) / scale for at in cores]
+            axes.bar([index + offset for index in range(len(cores))], values, 0.4, color=plot.COLOURS[system], label=system)
+        axes.set_xticks(range(len(cores)), [str(at) for at in cores])
+        axes.set_xlabel("cores")
+        axes.set_ylabel(label)
+        axes.legend(fontsize="small")
+    plot.save(figure, files)
+
+
+def plan_of(values: Namespace, _: str, chosen: tuple[str, ...]) -> Plan:
+    return Plan(chosen, tuple(values.cores or ((4,) if values.quick else (1, 2, 4))), runs_of(values))
+
+
+BENCH = Bench(NAME, "kernel entry to prompt, and the memory in use there", {"wall": "qemu"}, plan_of, measure, report, draw,
+              common=("cores", "runs", "system"))

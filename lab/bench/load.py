@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import functools
 import re
+from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from lab import debian, elf
-from lab.bench import systems, table
+from lab.bench import plot, systems, table
+from lab.bench.bench import Bench, Place, runs_of
 from lab.bench.results import Results, Row, medians
+from lab.options import Parser
 from lab.problem import WRONG_USE, Problem
 
 NAME = "load"
@@ -187,3 +191,47 @@ def report(results: Results, plan: Plan) -> list[str]:
         verdicts += more
     compared = [verdict for verdict in verdicts if verdict is not None]
     return [*out, "", f"No longer than on Linux: {sum(compared)} of {len(compared)} compared."]
+
+
+def draw(results: Results, files: list[Path]) -> None:
+    """Left: Corral's time as a multiple of Linux's. Right: what further cores gain. A group of bars for each load."""
+    figure, (times, gains) = plot.figure(12, 6.5)
+    loads = [load for name, load in BY_NAME.items() if any(row.metric == name for row in results.rows)][::-1]
+    cores = sorted({at for at, _ in results.points()})
+    height = 0.8 / len(cores)
+    for index, at in enumerate(cores):
+        places = [place + 0.4 - (index + 0.5) * height for place in range(len(loads))]
+        ratios = [(results.value("corral", at, load.tasks, load.name) or 0.0)
+                  / (results.value("linux", at, load.tasks, load.name) or float("inf")) for load in loads]
+        times.barh(places, ratios, height, color=plot.COLOURS["corral"], alpha=0.4 + 0.6 * at / max(cores), label=f"{at} cores")
+    times.axvline(1.0, color=plot.COLOURS["linux"], label="Linux")
+    times.set_yticks(range(len(loads)), [load.name for load in loads])
+    times.set_xlabel("Corral / Linux, time")
+    times.legend(fontsize="small")
+    for offset, system in ((0.2, "corral"), (-0.2, "linux")):
+        values = [gain(results, system, load, max(cores)) or 0.0 for load in loads]
+        gains.barh([place + offset for place in range(len(loads))], values, 0.4, color=plot.COLOURS[system], label=system)
+    gains.set_yticks(range(len(loads)), [load.name for load in loads])
+    gains.set_xlabel(f"times faster on {max(cores)} cores than on one")
+    gains.legend(fontsize="small")
+    gains.set_visible(max(cores) > 1)
+    figure.suptitle("hackbench and sysbench, the identical binaries on both systems")
+    plot.save(figure, files)
+
+
+def declare(parser: Parser) -> None:
+    parser.add_argument("--loads", metavar="LIST", help="only these, such as threads-pipe,mutex")
+
+
+def plan_of(values: Namespace, instrument: str, on: tuple[str, ...]) -> Plan:
+    cores = tuple(values.cores or CORES[instrument])
+    return Plan(instrument, on, chosen(values.loads, quick=values.quick), cores, runs_of(values), values.append)
+
+
+def at(place: Place, patience: float | None) -> list[Row]:
+    plan = Plan(place.instrument, (place.system,), chosen(place.parts, quick=place.quick), (place.cores,), 1, place.options)
+    return once(plan, place.system, place.cores, patience)
+
+
+BENCH = Bench(NAME, "Debian's hackbench and sysbench, on 1, 4 and 8 cores", INSTRUMENTS, plan_of, measure, report, draw, declare, at=at,
+              parts=BY_NAME)

@@ -8,15 +8,21 @@ host disturbs both alike. Bochs: virtual time, which repeats; one boot each.
 from __future__ import annotations
 
 import re
+from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from lab.bench import published, systems, table
+from lab.bench import plot, published, systems, table
+from lab.bench.bench import Bench, Place, runs_of
 from lab.bench.results import Results, Row, medians
+from lab.options import Parser, numbers
 from lab.problem import Problem
 from lab.progress import Progress
 
 NAME = "mandelbrot"
+INSTRUMENTS = {"wall": "qemu", "bochs": "bochs"}
 THREADS = (1, 2, 4, 8, 16, 32)
 LINE = re.compile(r"^mandelbrot: (threads=.*)$", re.MULTILINE)
 
@@ -49,6 +55,8 @@ class Plan:
 WORKLOADS = {"qemu": Workload("80x25", 600_000, "fixed"), "bochs": Workload("128x96", 512, "double")}
 QUICK_WORKLOADS = {"qemu": Workload("80x25", 150_000, "fixed"), "bochs": Workload("64x48", 256, "double")}
 CORES = {"qemu": (1, 2, 3, 4), "bochs": (1, 2, 4, 8)}
+QUICK_CORES = {"qemu": (1, 2), "bochs": (1, 4)}
+QUICK_THREADS = (1, 4)
 
 
 def script(threads: list[int], rounds: int, workload: Workload) -> str:
@@ -206,3 +214,62 @@ def speed_ups(results: Results) -> list[str]:
         return []
     return ["", "Speed-up over one core, and total time divided by the ideal (one core's time / cores)", "",
             *table.lines(["cores", "threads", "Corral", "of ideal", "Linux", "of ideal"], body)]  # fmt: skip
+
+
+def draw(results: Results, files: list[Path]) -> None:
+    """Left: total time by threads, a line per core count. Right: speed-up by cores."""
+    figure, (times, speeds) = plot.figure(11, 4.5)
+    cores = sorted({at for at, _ in results.points()})
+    for system, style in (("corral", "-"), ("linux", "--")):
+        for at in cores:
+            points = [(threads, value) for here, threads in results.points()
+                      if here == at and (value := results.value(system, at, threads, "total_ms")) is not None]
+            if points:
+                times.plot(*zip(*points), style, color=plot.COLOURS[system], marker=plot.MARKS.get(at, "."),
+                           label=f"{system}, {at} core{'s' if at > 1 else ''}", alpha=0.4 + 0.6 * at / max(cores))
+    times.set_xscale("log", base=2)
+    threads = sorted({count for _, count in results.points()})
+    times.set_xticks(threads, [str(count) for count in threads])
+    times.set_ylim(bottom=0)
+    times.set_xlabel("threads")
+    times.set_ylabel("total, ms")
+    times.legend(fontsize="small", ncols=2)
+    _speed_up(results, speeds, cores)
+    instruments = ", ".join(sorted({row.instrument for row in results.rows}))
+    figure.suptitle(f"Mandelbrot, the identical binary on both systems ({instruments})")
+    plot.save(figure, files)
+
+
+def _speed_up(results: Results, axes: Any, cores: list[int]) -> None:
+
+    for system in ("corral", "linux"):
+        alone = matched(results, system, 1)
+        points = [(at, alone / value) for at in cores if alone and (value := matched(results, system, at))]
+        if points:
+            axes.plot(*zip(*points), color=plot.COLOURS[system], marker="o", label=system)
+    axes.plot(cores, cores, ":", color="gray", label="ideal")
+    axes.set_xticks(cores)
+    axes.set_xlabel("cores (threads: the fewest that use them all)")
+    axes.set_ylabel("speed-up over one core")
+    axes.set_ylim(bottom=0)
+    axes.legend(fontsize="small")
+
+
+def declare(parser: Parser) -> None:
+    parser.add_argument("--threads", type=numbers, metavar="LIST", help="such as 1,2,4,8")
+
+
+def plan_of(values: Namespace, instrument: str, chosen: tuple[str, ...]) -> Plan:
+    cores = tuple(values.cores or (QUICK_CORES if values.quick else CORES)[instrument])
+    threads = tuple(values.threads) if values.threads else QUICK_THREADS if values.quick else None
+    workload = (QUICK_WORKLOADS if values.quick else WORKLOADS)[instrument]
+    return Plan(instrument, chosen, cores, threads, runs_of(values), workload, values.append)
+
+
+def at(place: Place, patience: float | None) -> list[Row]:
+    workload = (QUICK_WORKLOADS if place.quick else WORKLOADS)[place.instrument]
+    plan = Plan(place.instrument, (place.system,), (place.cores,), place.threads, 1, workload, place.options)
+    return rows_of(plan, place.system, place.cores, once(plan, place.system, place.cores, 1, patience))
+
+
+BENCH = Bench(NAME, "threads that compute, on 1 to 4 (Bochs: 8) cores", INSTRUMENTS, plan_of, measure, report, draw, declare, at=at, has_threads=True)

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 import tempfile
+from argparse import Namespace
 from dataclasses import dataclass
 from pathlib import Path
 
 from lab import boot_options, cache_model, guest
-from lab.bench import table
+from lab.bench import plot, table
+from lab.bench.bench import Bench
 from lab.bench.matrix_published import PUBLISHED, Figure
 from lab.bench.results import Results, Row
 from lab.problem import Problem
@@ -145,3 +147,27 @@ def report(results: Results, plan: Plan) -> list[str]:
     if plan.quick:
         lines += ["", f"--quick: each thread did 1/{DIVIDED_WHEN_QUICK} of its work. A look, not a result."]
     return lines
+
+
+def draw(results: Results, files: list[Path]) -> None:
+    """Left: refills of each figure's case. Right: the published ones."""
+    figure, panels = plot.figure(11, 4.5)
+    for axes, of, title in zip(panels, ({case.figure: figure_of(results, case) for case in CASES}, PUBLISHED),
+                               ("Corral, cache model", "published, Raspberry Pi 3")):
+        for offset, mode, colour in ((-0.2, "user", plot.COLOURS["corral"]), (0.2, "kernel", plot.COLOURS["linux"])):
+            axes.bar([place + offset for place in range(len(CASES))], [max(1, of[case.figure].refills[mode]) for case in CASES], 0.4,
+                     color=colour, label=mode)
+        axes.set_yscale("log")
+        axes.set_xticks(range(len(CASES)), [case.figure for case in CASES])
+        axes.set_ylabel("refills of the first-level cache")
+        axes.set_title(title)
+        axes.legend(fontsize="small")
+    plot.save(figure, files)
+
+
+def plan_of(values: Namespace, _: str, __: tuple[str, ...]) -> Plan:
+    return Plan(quick=values.quick, options=values.append)
+
+
+BENCH = Bench(NAME, "what threads that multiply matrices do to caches, by a model of them; Corral only", {"model": "model"}, plan_of, measure,
+              report, draw, common=("append",), systems=("corral",))

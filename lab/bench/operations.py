@@ -9,13 +9,16 @@ core with a copy of the operation: does it scale? wall: nanoseconds under TCG.
 from __future__ import annotations
 
 import re
+from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from lab import paths
-from lab.bench import systems, table
+from lab.bench import plot, systems, table
+from lab.bench.bench import Bench, Place, runs_of
 from lab.bench.results import Results, Row, medians
+from lab.options import Parser
 from lab.problem import WRONG_USE, Problem
 
 NAME = "operations"
@@ -221,3 +224,49 @@ def report(results: Results, plan: Plan) -> list[str]:
         if cores > 1:
             out += _scaling(results, plan, cores)
     return out
+
+
+def draw(results: Results, files: list[Path]) -> None:
+    """Left: Corral's cost as a multiple of Linux's. Right: what several cores gain."""
+    figure, (costs, gains) = plot.figure(12, 6.5)
+    names = [name for name in BY_NAME if any(row.metric == name for row in results.rows)][::-1]
+    places = range(len(names))
+    ratios = [(results.value("corral", 1, 1, name) or 0.0) / (results.value("linux", 1, 1, name) or float("inf"))
+              for name in names]
+    costs.barh(places, ratios, color=plot.COLOURS["corral"])
+    costs.axvline(1.0, color=plot.COLOURS["linux"], label="Linux")
+    costs.set_yticks(places, names)
+    instrument = results.rows[0].instrument
+    costs.set_xlabel(f"Corral / Linux, {UNITS[instrument]}, one core")
+    costs.legend(fontsize="small")
+    cores = max(at for at, _ in results.points())
+    for offset, system in ((0.2, "corral"), (-0.2, "linux")):
+        values = [scale(results, system, name, cores) or 0.0 for name in names]
+        gains.barh([place + offset for place in places], values, 0.4, color=plot.COLOURS[system], label=system)
+    gains.set_yticks(places, names)
+    gains.set_xlabel(f"operations on {cores} cores in the time of one on one core")
+    gains.legend(fontsize="small")
+    gains.set_visible(cores > 1)
+    figure.suptitle("Basic operations, the identical binary on both systems")
+    plot.save(figure, files)
+
+
+def declare(parser: Parser) -> None:
+    parser.add_argument("--operations", metavar="LIST", help="only these, such as getpid,fork")
+    parser.add_argument("--by", choices=("processes", "threads"), default="processes",
+                        help="what the copies on several cores are (default processes)")
+
+
+def plan_of(values: Namespace, instrument: str, on: tuple[str, ...]) -> Plan:
+    cores = tuple(values.cores or CORES[instrument])
+    return Plan(instrument, on, chosen(values.operations, quick=values.quick), cores, runs_of(values), values.by, values.append)
+
+
+def at(place: Place, patience: float | None) -> list[Row]:
+    parts = chosen(place.parts, quick=place.quick)
+    plan = Plan(place.instrument, (place.system,), parts, (place.cores,), 1, options=place.options)
+    return once(plan, place.system, place.cores, patience)
+
+
+BENCH = Bench(NAME, "system calls, faults, switches, processes: what each costs, and whether it scales", INSTRUMENTS, plan_of, measure, report,
+              draw, declare, at=at, parts=BY_NAME)

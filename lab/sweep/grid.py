@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lab import boot_options, paths
-from lab.bench import load, mandelbrot, operations
+from lab.bench import main as benches
 from lab.bench.results import BETTER, SYSTEMS
 from lab.machine import check_cores
 from lab.options import choose
@@ -28,8 +28,7 @@ KINDS = {  # of workloads, by the name that each must have: what else it may hav
     "program": ("metrics", "better", "memory_mib"),
     "simulate": (),
 }
-BENCHES: dict[str, tuple[str, ...]] = {mandelbrot.NAME: ("wall", "bochs"), operations.NAME: ("instructions", "bochs", "wall"),
-                                       load.NAME: ("instructions", "bochs", "wall")}
+BENCHES = {name: bench for name, bench in benches.BENCHES.items() if bench.at is not None}
 ON_GUESTS = ("instructions", "bochs", "seeded", "wall")
 SIMULATED = ("elapsed_ns", "wasted_ns", "decisions", "moves", "wake_worst_ns")
 
@@ -95,7 +94,8 @@ class Grid:
             raise self.wrong(f"{name}: {problem.what}", problem.mend) from None
 
     def _points(self, name: str, kind: str, definition: Mapping[str, Any], workload: Mapping[str, Any]) -> Iterator[Point]:
-        possible = {"bench": BENCHES.get(definition.get("bench", ""), ()), "program": ON_GUESTS, "simulate": ("simulator",)}[kind]
+        bench = tuple(BENCHES[definition["bench"]].instruments) if kind == "bench" else ()
+        possible = {"bench": bench, "program": ON_GUESTS, "simulate": ("simulator",)}[kind]
         systems, cores, seeds, (repeats,) = (self._axis(name, workload, axis) for axis in ("systems", "cores", "seeds", "repeats"))
         asked = self._axis(name, workload, "instruments") if kind != "simulate" else ["simulator"]
         text = json.dumps(definition, sort_keys=True)
@@ -166,15 +166,15 @@ def _words(definition: Mapping[str, Any], name: str, kind: type) -> list[Any]:
 
 
 def _check_bench(definition: Mapping[str, Any]) -> Mapping[str, Any]:
-    bench = choose(definition["bench"], list(BENCHES), "bench for a grid")
-    known = {operations.NAME: operations.BY_NAME, load.NAME: load.BY_NAME}.get(bench)
+    name = choose(definition["bench"], list(BENCHES), "bench for a grid")
+    bench = BENCHES[name]
     only = _words(definition, "only", str)
-    if known is None and only:
-        raise Problem(f"of bench {bench} there is nothing to choose", "leave out `only`", WRONG_USE)
-    for name in only:
-        choose(name, list(known or ()), f"part of bench {bench}")
-    if any(threads < 1 for threads in _words(definition, "threads", int)) or ("threads" in definition and bench != mandelbrot.NAME):
-        raise Problem(f"threads = {definition['threads']!r} for bench {bench}", "numbers from 1 on, for bench mandelbrot", WRONG_USE)
+    if only and not bench.parts:
+        raise Problem(f"of bench {name} there is nothing to choose", "leave out `only`", WRONG_USE)
+    for part in only:
+        choose(part, list(bench.parts), f"part of bench {name}")
+    if any(threads < 1 for threads in _words(definition, "threads", int)) or ("threads" in definition and not bench.has_threads):
+        raise Problem(f"threads = {definition['threads']!r} for bench {name}", "numbers from 1 on, for bench mandelbrot", WRONG_USE)
     if type(definition.get("quick", False)) is not bool:
         raise Problem(f"quick = {definition['quick']!r}", "true or false", WRONG_USE)
     return {}

@@ -13,7 +13,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lab import paths, payload, simulate
-from lab.bench import host, load, mandelbrot, operations, systems
+from lab.bench import host, systems
+from lab.bench.bench import Place
+from lab.bench.main import BENCHES
 from lab.bench.results import Row
 from lab.problem import Problem
 from lab.sweep.points import Point
@@ -65,20 +67,11 @@ def _measure(point: Point, patience: float | None) -> list[Row]:
         return _simulated(point)
     if "program" in defined:
         return _program(point, patience)
-    quick = defined.get("quick", False)
-    only = ",".join(defined["only"]) if "only" in defined else None
-    if defined["bench"] == operations.NAME:
-        chosen = operations.chosen(only, quick=quick)
-        plan = operations.Plan(point.instrument, (point.system,), chosen, (point.cores,), 1, options=point.options)
-        return operations.once(plan, point.system, point.cores, patience)
-    if defined["bench"] == load.NAME:
-        loads = load.Plan(point.instrument, (point.system,), load.chosen(only, quick=quick), (point.cores,), 1, point.options)
-        return load.once(loads, point.system, point.cores, patience)
-    work = (mandelbrot.QUICK_WORKLOADS if quick else mandelbrot.WORKLOADS)[point.instrument]
-    threads = tuple(defined["threads"]) if "threads" in defined else None
-    drawing = mandelbrot.Plan(point.instrument, (point.system,), (point.cores,), threads, 1, work, point.options)
-    samples = mandelbrot.once(drawing, point.system, point.cores, 1, patience)
-    return mandelbrot.rows_of(drawing, point.system, point.cores, samples)
+    place = Place(point.system, point.instrument, point.cores, point.options, defined.get("quick", False),
+                  ",".join(defined["only"]) if "only" in defined else None, tuple(defined["threads"]) if "threads" in defined else None)
+    measure = BENCHES[defined["bench"]].at
+    assert measure is not None, "the grid takes only such benches"
+    return measure(place, patience)
 
 
 def _simulated(point: Point) -> list[Row]:

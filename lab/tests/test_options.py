@@ -28,6 +28,12 @@ class Refusals(unittest.TestCase):
     def test_an_option_of_another_command_is_named_with_it(self) -> None:
         self.assertIn("./corral bench", refused("run", "--quick"))
 
+    def test_a_bench_comes_first_and_has_options_of_its_own(self) -> None:
+        self.assertIn("./corral bench operations", refused("bench", "load", "--by", "threads"))
+        self.assertIn("./corral bench mandelbrot", refused("bench", "--threads", "2"))
+        self.assertIn("NAME", refused("bench"))
+        self.assertIn("did you mean --operations?", refused("bench", "operations", "--operation", "fork"))
+
     def test_a_near_command_is_named(self) -> None:
         self.assertIn("`bench`", refused("bnch"))
 
@@ -65,12 +71,13 @@ class Refusals(unittest.TestCase):
 class Again(unittest.TestCase):
     def again(self, *words: str, leave_out: tuple[str, ...] = ()) -> str:
         command, values, _ = understand(list(words))
-        return options.again(words[0], command.declare, values, leave_out)
+        name = " ".join(words[: 2 if words[0] == "bench" else 1])
+        return options.again(name, command.declare, values, leave_out)
 
     def test_what_is_not_as_usual_is_said(self) -> None:
         self.assertEqual(self.again("bench", "operations", "--cores", "1-2", "--quick", "--append", "a b", "--runs=4"),
                          "./corral bench operations --cores 1,2 --append 'a b' --runs 4 --quick")
-        self.assertEqual(self.again("bench", "boot", "--by", "processes"), "./corral bench boot")
+        self.assertEqual(self.again("bench", "operations", "--by", "processes"), "./corral bench operations")
 
     def test_what_is_given_again_and_again_is_said_again_and_again(self) -> None:
         self.assertEqual(self.again("simulate", "w.json", "--algorithm", "rr", "--algorithm", "cfs"),
@@ -80,7 +87,7 @@ class Again(unittest.TestCase):
         self.assertEqual(self.again("sweep", "grid.toml", "--jobs", "7", "--yes", leave_out=("jobs", "yes")), "./corral sweep grid.toml")
 
     def test_it_is_understood_as_before(self) -> None:
-        words = ["bench", "load", "--loads", "mutex", "--system", "linux", "--instrument", "wall", "--threads", "1,4"]
+        words = ["bench", "load", "--loads", "mutex", "--system", "linux", "--instrument", "wall", "--cores", "1,4"]
         _, before, _ = understand(words)
         _, after, _ = understand(shlex.split(self.again(*words))[1:])
         self.assertEqual(after, before)
