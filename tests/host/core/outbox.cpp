@@ -74,6 +74,25 @@ TEST_F(OutboxTest, KeepsWhatDoesNotFit) {
   for (u32 i = 0; i < 3; ++i) EXPECT_EQ(arrived[i], std::vector<u64>{7});
 }
 
+TEST_F(OutboxTest, SendsALetterUnderWayToFurtherCoresToo) {
+  room = {1, 0, 1, 0, 0};
+  const Message message{MessageType::reschedule, {7, 0, 0}};
+  Letter letter;
+  outbox.send_also(letter, message, CoreSet::first(2));
+  EXPECT_EQ(arrived[0], std::vector<u64>{7});
+  EXPECT_EQ(letter.targets, CoreSet::of(CoreId{1}));
+  outbox.send_also(letter, message, CoreSet::of(CoreId{2}));
+  EXPECT_EQ(letter.targets, CoreSet::of(CoreId{1}) | CoreSet::of(CoreId{2}));
+  room[1] = 1;
+  outbox.flush();
+  EXPECT_FALSE(Outbox::pending(letter));
+  for (u32 i = 0; i < 3; ++i) EXPECT_EQ(arrived[i], std::vector<u64>{7});
+  room[3] = 1;
+  outbox.send_also(letter, message, CoreSet::of(CoreId{3}));
+  EXPECT_FALSE(Outbox::pending(letter));
+  EXPECT_EQ(arrived[3], std::vector<u64>{7});
+}
+
 TEST_F(OutboxTest, LeavesALetterAloneOnceItHasArrived) {
   room = {1, 0, 0, 0, 0};
   Letter at_once;
