@@ -6,6 +6,7 @@ import statistics
 from collections import defaultdict
 from collections.abc import Iterator
 
+from lab.bench import choices
 from lab.bench.results import Results, Row
 from lab.bench.results import spread as spread_of
 
@@ -14,7 +15,7 @@ BEST_SHOWN = 6  # lines for each workload of a sweep
 
 
 def of(results: Results) -> list[str]:
-    return [*_beside_linux(results), *_options(results), *_spread(results)]
+    return [*_beside_linux(results), *choices.verdict(results), *_options(results), *_spread(results)]
 
 
 def pairs(results: Results) -> dict[tuple[str, int, int, str, str], tuple[float, float]]:

@@ -110,10 +110,14 @@ class Grid:
                 yield Point(name, text, system, INSTRUMENTS[instrument], count, options, seed, repeat)
 
     def _options(self, workload: Mapping[str, Any], *, simulated: bool) -> list[str]:
-        """Every combination, as words of the kernel's command line."""
-        table = workload.get("options", self._data.get("options", {}))
+        """Words of the kernel's command line: every combination of a table, for each of the tables if there are several."""
+        given = workload.get("options", self._data.get("options", {}))
+        tables = given if isinstance(given, list) and given else [given]
+        return list(dict.fromkeys(line for table in tables for line in self._combinations(table, simulated=simulated)))
+
+    def _combinations(self, table: object, *, simulated: bool) -> Iterator[str]:
         if not isinstance(table, dict):
-            raise self.wrong(f"options = {table!r}", "a table is wanted, such as [options]")
+            raise self.wrong(f"options = {table!r}", "a table is wanted, such as [options], or several: [[options]]")
         choices = []
         for name, value in _flat(table):
             values = value if isinstance(value, list) else [value]
@@ -123,7 +127,7 @@ class Grid:
             if simulated and name not in (f"sched.{field}" for field in Policies._fields):
                 raise self.wrong(f"the simulator has no option {name}", "give that workload an [workloads.options] of its own")
             choices.append(words)
-        return [" ".join(word for word in words if word) for words in itertools.product(*choices)]
+        yield from (" ".join(word for word in words if word) for words in itertools.product(*choices))
 
 
 def _flat(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:

@@ -10,12 +10,12 @@ from contextlib import closing
 from pathlib import Path
 
 from lab import build, linux, options, packages, paths
-from lab.bench import host
+from lab.bench import choices, host
 from lab.options import Parser, positive, seconds
 from lab.progress import Progress
 from lab.sweep import grid, measure, pool
 from lab.sweep.points import Point
-from lab.sweep.store import Store
+from lab.sweep.store import Store, load
 
 SHOWN_FAILURES = 5
 
@@ -50,6 +50,8 @@ def execute(values: Namespace, _: list[str]) -> int:
         failed = _measure(store, left, values, products)
         kept = len(points) - failed
         told = _told(store, points)
+    for results in load(output):
+        told += choices.report(results)
     print("\n".join([*told, f"Results: {paths.shown(output)}", f"Again, or on: {again}"]))
     print(f"{kept} of {len(points)} points have figures, {failed} failed")
     return 1 if failed else 0

@@ -25,6 +25,11 @@ class Points(unittest.TestCase):
         self.assertIn("sched.algorithm=rr:quantum=50 timer.hz=250 quiet", {point.options for point in found})
         self.assertEqual(len({point.key for point in found}), len(found))
 
+    def test_each_of_several_tables_has_its_combinations(self) -> None:
+        tables = "[[options]]\n[[options]]\nsched.algorithm = ['cfs', 'rr']\n[[options]]\nsched.algorithm = 'rr'\nquiet = [true, false]\n"
+        self.assertEqual([point.options for point in points(tables + OPERATIONS)],
+                         ["", "sched.algorithm=cfs", "sched.algorithm=rr", "sched.algorithm=rr quiet"])
+
     def test_a_key_is_the_same_in_another_grid(self) -> None:
         alone = points(f"[options]\nsched.algorithm = 'rr'\n{OPERATIONS}")
         among = points(f"{OPERATIONS}[workloads.options]\nsched.algorithm = ['cfs', 'rr']\n{PROGRAM}instruments = 'bochs'\n")
