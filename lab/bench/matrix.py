@@ -1,7 +1,7 @@
 """Matrices multiplied by threads, under the cache model: what migration, pinning and a pool of threads do to caches.
 
-The loads are those of figures 3 to 8 of the study of schedulers on the Raspberry Pi (lab/bench/matrix_published.py),
-with its caches (16 KiB for each core, 128 KiB for all). Cores run at the same time in virtual time, and a run repeats.
+The loads are those of figures 3 to 8 of the study of schedulers on the Raspberry Pi (lab/bench/matrix_published.py), and 6c
+and 6d, which it lacks; with its caches (16 KiB for each core, 128 KiB for all), or with a processor's of today. Cores run at the same time in virtual time, and a run repeats.
 Counted is from before the first thread is made until the last one has ended, user and kernel mode apart.
 """
 
@@ -18,12 +18,13 @@ from lab.bench import plot, table
 from lab.bench.bench import Bench
 from lab.bench.matrix_published import PUBLISHED, Figure
 from lab.bench.results import Results, Row
+from lab.options import Parser, choose, positive
 from lab.problem import Problem
 from lab.progress import Progress
 
 NAME = "matrix"
 EVENTS = ("instructions", "cycles", "accesses", "refills")
-MODEL = "preset=pi,quantum=2000,clock=parallel"
+QUANTUM = 2000  # cycles of a core's turn in the model
 SEED = 1
 OPTIONS = "interleave.seed=0 counters=model"
 DIVIDED_WHEN_QUICK = 20
@@ -48,6 +49,8 @@ CASES = (
     Case("5b", "the same, push and pull", 4, PULL_TOO, "small 4 12 0 60"),
     Case("6a", "12 hard + 60 easy, 16 samples, push", 4, PUSH, "small 16 12 0 60"),
     Case("6b", "the same, push and pull", 4, PULL_TOO, "small 16 12 0 60"),
+    Case("6c", "6a's threads, one queue", 4, f"sched.queues=global {STAY}", "small 16 12 0 60"),
+    Case("6d", "the same, pinned", 4, STAY, "small 16 12 0 60 pin"),
     Case("7a", "24 of each difficulty, 16 samples, push", 4, PUSH, "small 16 24 24 24"),
     Case("7b", "the same, push and pull", 4, PULL_TOO, "small 16 24 24 24"),
     Case("8a", "64 threads, 4 samples", 4, PULL_TOO, "small 4 0 64 0"),
@@ -60,6 +63,7 @@ CHANGES = (
     ("4a", "4b", "pinned threads refill less than threads of one queue"),
     ("5a", "5b", "pull: 19 to 26 % fewer cycles, 60 to 76 % fewer refills"),
     ("6a", "6b", "pull: 19 to 26 % fewer cycles, 60 to 76 % fewer refills"),
+    ("6c", "6d", "pinned threads refill less than threads of one queue"),
     ("7a", "7b", "pull: fewer cycles and refills"),
     ("8a", "8b", "pool: 40 to 50 % fewer instructions of the kernel"),
     ("8c", "8d", "pool: 40 to 50 % fewer instructions of the kernel"),
@@ -70,11 +74,18 @@ CHANGES = (
 class Plan:
     quick: bool
     options: str = ""  # more for Corral's kernel
+    caches: str = cache_model.PRESETS[0]
+    quantum: int = QUANTUM
+    cases: tuple[Case, ...] = CASES
 
     def __post_init__(self) -> None:
         for option in self.options.split():
             name, _, value = option.partition("=")
             boot_options.check(name, value)
+
+    @property
+    def model(self) -> str:
+        return f"preset={self.caches},quantum={self.quantum},clock=parallel"
 
     def options_of(self, case: Case) -> str:
         return f"{OPTIONS} {case.options} {self.options}".strip()
@@ -85,7 +96,7 @@ def once(case: Case, plan: Plan) -> Figure:
     program = ["matrix", *case.load.split(), *(["divide", str(DIVIDED_WHEN_QUICK)] if plan.quick else [])]
     with tempfile.TemporaryDirectory(prefix="corral-matrix-") as name:
         file = Path(name) / "report"
-        said, end = guest.run_program(program, cores=case.cores, seed=SEED, plugin=cache_model.plugin(MODEL, file, seeded=True),
+        said, end = guest.run_program(program, cores=case.cores, seed=SEED, plugin=cache_model.plugin(plan.model, file, seeded=True),
                                       options=plan.options_of(case), patience=3000.0)
         reports = cache_model.read(file)
     found = re.search(r"matrix: runtime_us=(\d+)", said)
@@ -97,12 +108,12 @@ def once(case: Case, plan: Plan) -> Figure:
 def measure(plan: Plan) -> Results:
     rows: list[Row] = []
     with Progress("Multiplying matrices under the cache model") as progress:
-        for number, case in enumerate(CASES):
-            progress.of(number, len(CASES), f"figure {case.figure}")
+        for number, case in enumerate(plan.cases):
+            progress.of(number, len(plan.cases), f"figure {case.figure}")
             figure = once(case, plan)
             rows += [Row("corral", "model", case.cores, 0, metric, value, plan.options_of(case), SEED)
                      for metric, value in metrics(case.figure, figure).items()]
-        progress.done(f"{len(CASES)} runs")
+        progress.done(f"{len(plan.cases)} runs")
     return Results(NAME, tuple(rows))
 
 
@@ -122,26 +133,30 @@ def _cells(figure: Figure) -> list[str]:
     return [str(getattr(figure, event)[mode]) for event in EVENTS for mode in cache_model.MODES] + [str(figure.runtime)]
 
 
-def change(before: Figure, after: Figure, event: str, modes: tuple[str, ...] = cache_model.MODES) -> str:
+def change(before: Figure | None, after: Figure | None, event: str, modes: tuple[str, ...] = cache_model.MODES) -> str:
     """In per cent, of these modes together."""
+    if before is None or after is None:
+        return "-"
     first, second = (sum(getattr(figure, event)[mode] for mode in modes) for figure in (before, after))
     return f"{100.0 * (second - first) / first:+.0f} %" if first else "-"
 
 
 def report(results: Results, plan: Plan) -> list[str]:
-    found = {case.figure: figure_of(results, case) for case in CASES}
+    found = {case.figure: figure_of(results, case) for case in plan.cases}
     head = ["figure", "case", *(f"{event}, {mode}" for event in EVENTS for mode in cache_model.MODES), "run time"]
     body = []
-    for case in CASES:
+    for case in plan.cases:
         body.append([case.figure, case.what, *_cells(found[case.figure])])
-        body.append(["", "published", *_cells(PUBLISHED[case.figure])])
+        if case.figure in PUBLISHED:
+            body.append(["", "published", *_cells(PUBLISHED[case.figure])])
     lines = table.lines(head, body)
-    lines += ["", "Run times: microseconds of virtual time; published ones are ticks of 19.2 MHz on another machine, with output.", ""]
+    lines += ["", f"Caches: {plan.caches} (docs/cache-model.md), a core's turn in the model {plan.quantum} cycles."]
+    lines += ["Run times: microseconds of virtual time; published ones are ticks of 19.2 MHz on another machine, with output.", ""]
     changes = [[f"{before} to {after}",
                 *(text for which in (found, PUBLISHED)
-                  for text in (change(which[before], which[after], "cycles"), change(which[before], which[after], "refills"),
-                               change(which[before], which[after], "instructions", ("kernel",)))), claim]
-               for before, after, claim in CHANGES]
+                  for text in (change(which.get(before), which.get(after), "cycles"), change(which.get(before), which.get(after), "refills"),
+                               change(which.get(before), which.get(after), "instructions", ("kernel",)))), claim]
+               for before, after, claim in CHANGES if before in found and after in found]
     lines += table.lines(["change", "cycles", "refills", "kernel instr.", "published: cycles", "refills", "kernel instr.",
                           "the study's conclusion"], changes)
     if plan.quick:
@@ -151,23 +166,38 @@ def report(results: Results, plan: Plan) -> list[str]:
 
 def draw(results: Results, files: list[Path]) -> None:
     """Left: refills of each figure's case. Right: the published ones."""
+    measured = [case for case in CASES if any(row.metric.startswith(f"{case.figure}.") for row in results.rows)]
     figure, panels = plot.figure(11, 4.5)
-    for axes, of, title in zip(panels, ({case.figure: figure_of(results, case) for case in CASES}, PUBLISHED),
-                               ("Corral, cache model", "published, Raspberry Pi 3")):
+    sides = (({case.figure: figure_of(results, case) for case in measured}, "Corral, cache model"), (PUBLISHED, "published, Raspberry Pi 3"))
+    for axes, (of, title) in zip(panels, sides):
+        names = [case.figure for case in measured if case.figure in of]
         for offset, mode, colour in ((-0.2, "user", plot.COLOURS["corral"]), (0.2, "kernel", plot.COLOURS["linux"])):
-            axes.bar([place + offset for place in range(len(CASES))], [max(1, of[case.figure].refills[mode]) for case in CASES], 0.4,
+            axes.bar([place + offset for place in range(len(names))], [max(1, of[name].refills[mode]) for name in names], 0.4,
                      color=colour, label=mode)
         axes.set_yscale("log")
-        axes.set_xticks(range(len(CASES)), [case.figure for case in CASES])
+        axes.set_xticks(range(len(names)), names)
         axes.set_ylabel("refills of the first-level cache")
         axes.set_title(title)
         axes.legend(fontsize="small")
     plot.save(figure, files)
 
 
+def chosen(names: str | None) -> tuple[Case, ...]:
+    wanted = [choose(name, [case.figure for case in CASES], "figure") for name in (names or "").split(",") if name]
+    return tuple(case for case in CASES if case.figure in wanted) if wanted else CASES
+
+
+def declare(parser: Parser) -> None:
+    parser.add_argument("--figures", metavar="LIST", help="only these, such as 6a,6b")
+    parser.add_argument("--caches", default=cache_model.PRESETS[0], metavar="NAME", help="pi: the study's (default); today: a processor's of today")
+    parser.add_argument("--quantum", type=positive, default=QUANTUM, metavar="N",
+                        help=f"cycles of a core's turn in the model (default {QUANTUM}): other turns, other meetings of threads")
+
+
 def plan_of(values: Namespace, _: str, __: tuple[str, ...]) -> Plan:
-    return Plan(quick=values.quick, options=values.append)
+    caches = choose(values.caches, cache_model.PRESETS, "set of caches")
+    return Plan(values.quick, values.append, caches, values.quantum, chosen(values.figures))
 
 
 BENCH = Bench(NAME, "what threads that multiply matrices do to caches, by a model of them; Corral only", {"model": "model"}, plan_of, measure,
-              report, draw, common=("append",), systems=("corral",))
+              report, draw, declare, common=("append",), systems=("corral",))

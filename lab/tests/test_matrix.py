@@ -11,23 +11,24 @@ from lab.problem import Problem
 
 
 def results_of(figures: dict[str, Figure]) -> Results:
-    return Results(matrix.NAME, tuple(Row("corral", "model", case.cores, 0, metric, value, case.options, matrix.SEED) for case in matrix.CASES
+    return Results(matrix.NAME, tuple(Row("corral", "model", case.cores, 0, metric, value, case.options, matrix.SEED)
+                                      for case in matrix.CASES if case.figure in figures
                                       for metric, value in matrix.metrics(case.figure, figures[case.figure]).items()))
 
 
 class Report(unittest.TestCase):
     def test_every_published_figure_has_a_case_and_every_change_its_two(self) -> None:
-        self.assertEqual([case.figure for case in matrix.CASES], list(PUBLISHED))
+        names = [case.figure for case in matrix.CASES]
+        self.assertEqual([name for name in names if name not in ("6c", "6d")], list(PUBLISHED))
         for before, after, _ in matrix.CHANGES:
-            self.assertIn(before, PUBLISHED)
-            self.assertIn(after, PUBLISHED)
+            self.assertLess(names.index(before), names.index(after))
 
     def test_the_kernel_has_the_options_of_all_cases(self) -> None:
         """It would only warn of a wrong one; a plan refuses it."""
         for case in matrix.CASES:
             with self.subTest(figure=case.figure):
                 words = matrix.Plan(quick=True, options=matrix.Plan(quick=True).options_of(case)).options.split()
-                self.assertEqual("sched.queues=global" in words, case.figure == "4a")
+                self.assertEqual("sched.queues=global" in words, case.figure in ("4a", "6c"))
         with self.assertRaisesRegex(Problem, "sched.queues"):
             matrix.Plan(quick=True, options="sched.queus=global")
 
@@ -41,19 +42,22 @@ class Report(unittest.TestCase):
 
     def test_results_come_back_from_json(self) -> None:
         results = from_json(results_of(PUBLISHED).to_json())
-        for case in matrix.CASES:
+        for case in matrix.chosen(",".join(PUBLISHED)):
             self.assertEqual(matrix.figure_of(results, case), PUBLISHED[case.figure])
 
     def test_changes_are_told_beside_the_published_ones(self) -> None:
         ours = PUBLISHED | {"5b": replace(PUBLISHED["5a"], refills={"user": 112360, "kernel": 0})}
         text = "\n".join(matrix.report(results_of(ours), matrix.Plan(quick=False)))
+        self.assertRegex(text, r"6c to 6d +- +- +- +- +- +- +pinned")
+        self.assertNotIn("6c", "\n".join(matrix.report(results_of(ours), matrix.Plan(quick=False, cases=matrix.chosen("8b,8a")))))
         self.assertRegex(text, r"5a to 5b +\+0 % +-99 % +\+0 % +-19 % +-59 % +-52 %")
         self.assertRegex(text, r"8a to 8b +-23 % +-68 % +-50 % +-23 % +-68 % +-50 %")
         self.assertNotIn("--quick", text)
         self.assertIn("--quick", "\n".join(matrix.report(results_of(ours), matrix.Plan(quick=True))))
 
     def test_what_it_cannot_do_is_refused(self) -> None:
-        for words in (["--system", "linux"], ["--cores", "2"], ["--runs", "3"], ["--instrument", "bochs"], ["--append", "sched.algorithm=none"]):
+        for words in (["--system", "linux"], ["--cores", "2"], ["--runs", "3"], ["--instrument", "bochs"], ["--append", "sched.algorithm=none"],
+                      ["--caches", "tomorrow"], ["--figures", "3a,9z"], ["--quantum", "0"]):
             with self.subTest(words=words), self.assertRaises(Problem):
                 command, values, program = main.understand(["bench", "matrix", *words])
                 command.execute(values, program)
