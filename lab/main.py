@@ -213,12 +213,13 @@ def _of_two_words(help: str, parts: Mapping[str, Command]) -> Command:
     return Command(help, declare, execute, parts=parts)
 
 
+BENCHES = {name: Command(bench.what, partial(declare_bench, bench), partial(benches.execute, bench)) for name, bench in benches.BENCHES.items()}
+BENCHES["all"] = Command("all of them, one after the other", benches.declare_all, benches.execute_all)
 COMMANDS: dict[str, Command] = {
     "setup": Command("install what is missing", _declare_setup, _setup),
     "run": Command("boot into a shell, or run one program", _declare_run, _run, takes_program=True),
     "test": Command("run every test", testing.declare, testing.execute),
-    "bench": _of_two_words("measure, beside Linux", {
-        name: Command(bench.what, partial(declare_bench, bench), partial(benches.execute, bench)) for name, bench in benches.BENCHES.items()}),
+    "bench": _of_two_words("measure, beside Linux", BENCHES),
     "sweep": Command("measure a grid of points, as far as it is not measured yet", sweep.declare, sweep.execute),
     "compare": Command("what has changed between two sets of results", compare.declare, compare.execute),
     "report": Command("a page of all results, and of a run as a timeline", report.declare, report.execute),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import statistics
+import sys
+import time
 from argparse import Namespace
 from dataclasses import replace
 from functools import partial
@@ -10,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from lab import build, files, linux, options, packages, paths
-from lab.bench import boot, host, load, mandelbrot, matrix, operations, plot
+from lab.bench import boot, host, load, mandelbrot, matrix, operations, plot, table
 from lab.bench.bench import Bench, declare
 from lab.bench.results import Results, spread
 from lab.machine import check_cores
-from lab.options import choose
+from lab.options import Parser, choose
 from lab.problem import WRONG_USE, Problem
 
 BENCHES: dict[str, Bench[Any]] = {bench.name: bench for bench in (mandelbrot.BENCH, boot.BENCH, operations.BENCH, load.BENCH, matrix.BENCH)}
@@ -35,6 +37,34 @@ def execute(bench: Bench[Any], values: Namespace, _: list[str]) -> int:
     print("\n".join([*bench.report(results, plan), *spreads(results), "", f"Again: {again}"]))
     _keep(bench, results, f"{bench.name}-{word}", values.json, values.plot)
     return 0
+
+
+def declare_all(parser: Parser) -> None:
+    parser.add_argument("--quick", action="store_true", help="few points, one run each: a look, not results")
+
+
+def execute_all(values: Namespace, _: list[str]) -> int:
+    """One after the other, each with its usual options. One that fails does not stop the others."""
+    outcomes: list[list[str]] = []
+    failed = 0
+    for bench in BENCHES.values():
+        print(f"\n{bench.name}: {bench.what}\n", flush=True)
+        begin, outcome = time.monotonic(), "measured"
+        try:
+            execute(bench, _usual(bench, values), [])
+        except Problem as problem:
+            failed += 1
+            outcome = f"FAILED: {problem.what.splitlines()[0]}"
+            print(f"corral: {problem}", file=sys.stderr, flush=True)
+        outcomes.append([bench.name, f"{(time.monotonic() - begin) / 60:.1f}", outcome])
+    print("\n".join(["", *table.lines(["bench", "minutes", ""], outcomes), "", f"{len(BENCHES) - failed} measured, {failed} failed"]))
+    return 1 if failed else 0
+
+
+def _usual(bench: Bench[Any], values: Namespace) -> Namespace:
+    parser = Parser()
+    declare(bench, parser)
+    return parser.parse_args(["--quick"] if values.quick else [], Namespace(yes=values.yes, verbose=values.verbose))
 
 
 def spreads(results: Results) -> list[str]:
