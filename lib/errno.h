@@ -66,6 +66,7 @@ enum class Errno : int {
   econnrefused = 111,
   estale = 116,
   euclean = 117,
+  ecanceled = 125,
 
   // The step has registered the thread for what it waits for: run it again after the wake-up (architecture, idea 4).
   blocked = 600,

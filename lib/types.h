@@ -91,4 +91,21 @@ struct Instant {
 };
 inline constexpr Instant never{INT64_MAX};
 
+// When a wait is to end: at an instant, or at a moment of wall time, which may be set meanwhile. One word, so that it travels in a
+// register: an instant is not negative, and a moment of wall time is kept as -1 - nanoseconds since 1970.
+class Deadline {
+ public:
+  constexpr Deadline() = default;  // never
+  constexpr Deadline(Instant when) : word_{when.ns} {}  // implicit: most waits go by instants
+  // `ns` since 1970, from 0 on.
+  [[nodiscard]] static constexpr Deadline at_wall_time(i64 ns) { return Deadline{Instant{-1 - ns}}; }
+  [[nodiscard]] constexpr bool is_never() const { return word_ == never.ns; }
+  [[nodiscard]] constexpr bool by_wall() const { return word_ < 0; }
+  // Since boot, or since 1970.
+  [[nodiscard]] constexpr i64 ns() const { return word_ < 0 ? -1 - word_ : word_; }
+
+ private:
+  i64 word_ = never.ns;
+};
+
 }  // namespace corral

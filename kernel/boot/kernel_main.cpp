@@ -8,6 +8,7 @@
 #include "core/core.h"
 #include "core/remote_call.h"
 #include "core/shared_timer.h"
+#include "core/wall_clock.h"
 #include "device/interrupts.h"
 #include "device/machine.h"
 #include "fs/setup.h"
@@ -168,6 +169,7 @@ void kernel_main(BootInfo& info) {
   Executive::initialise();
   RemoteCall::initialise();
   SharedTimer::initialise();
+  wall_clock::initialise();
   start_bootstrap_core();
   platform::start_other_cores();
   if (sched::Refusal why; !scheduling().set_groups(options.groups, why)) {

@@ -26,6 +26,7 @@ enum class MessageType : u32 {
   pull_refused,       // word 0: the id of the core that has none to spare
   core_groups,        // the groups of cores changed: look for who may not stay here
   queues,             // the arrangement of the run queues changed: look for who waits in the wrong one
+  wall_clock,         // it was set: look at the timers that go by it
   end_of_types,
 };
 

@@ -11,7 +11,9 @@ void SharedTimer::enqueue(Core& here) {
     home_ = &here;
     keep();
   }
-  here.timers().add(event_, when_);
+  looks_at_ = clock::instant_of(deadline_);
+  looks_when_set_ = deadline_.by_wall();
+  here.timers().add(event_, looks_at_, looks_when_set_);
   here.rearm_timer();
 }
 
@@ -29,17 +31,17 @@ void SharedTimer::tell_home() {
   this_core().outbox().send_to(*home_, letter_);
 }
 
-void SharedTimer::set(Instant when) {
+void SharedTimer::set(Deadline deadline) {
   lock_.assert_held();
-  when_ = when;
+  deadline_ = deadline;
   Core& here = this_core();
   if (home_ == nullptr || home_ == &here) {
-    if (when != never) {
+    if (!deadline.is_never()) {
       enqueue(here);
     } else if (home_ != nullptr) {
       dequeue(here);
     }
-  } else if (when < event_.when()) {
+  } else if (clock::instant_of(deadline) < looks_at_ || (deadline.by_wall() && !looks_when_set_)) {
     tell_home();
   }
 }
@@ -54,11 +56,12 @@ void SharedTimer::on_event(TimerEvent& event) {
   {
     LockGuard guard{timer.lock_};
     timer.home_ = nullptr;
-    const Instant when = timer.when_;
-    if (when != never && when <= clock::now()) {
-      timer.when_ = never;
+    const Deadline deadline = timer.deadline_;
+    if (deadline.by_wall()) timer.wall_clock_set();
+    if (!deadline.is_never() && clock::instant_of(deadline) <= clock::now()) {
+      timer.deadline_ = never;
       timer.due();
-    } else if (when != never) {
+    } else if (!deadline.is_never()) {
       timer.enqueue(this_core());
     }
   }
@@ -71,7 +74,7 @@ void SharedTimer::on_message(Core& core, const Message& message) {
     LockGuard guard{timer.lock_};
     timer.letter_out_ = false;
     if (timer.home_ == &core) {
-      if (timer.when_ == never) {
+      if (timer.deadline_.is_never()) {
         timer.dequeue(core);
       } else {
         timer.enqueue(core);

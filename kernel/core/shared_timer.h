@@ -19,8 +19,8 @@ class SharedTimer {
   SharedTimer(const SharedTimer&) = delete;
   SharedTimer& operator=(const SharedTimer&) = delete;
 
-  // due() is called once, at `when` or soon after; never: not at all. An earlier setting is forgotten. The lock is held.
-  void set(Instant when);
+  // due() is called once, at `deadline` or soon after; never: not at all. An earlier setting is forgotten. The lock is held.
+  void set(Deadline deadline);
   // As set(never), and no core keeps a reference for long. The lock is held, and the caller has a reference.
   void withdraw();
 
@@ -29,6 +29,8 @@ class SharedTimer {
  protected:
   ~SharedTimer() = default;
   virtual void due() = 0;  // the lock is held; may set() again
+  // The wall clock may have been set, and the setting goes by it; due() may follow at once. The lock is held.
+  virtual void wall_clock_set() {}
   virtual void keep() = 0;
   virtual void let_go() = 0;  // the lock is not held, unless somebody else has a reference
 
@@ -41,7 +43,9 @@ class SharedTimer {
 
   SpinLock& lock_;
   TimerEvent event_{on_event};  // in home_'s queue
-  Instant when_ = never;        // guarded by lock_, as what follows
+  Deadline deadline_;           // guarded by lock_, as what follows
+  Instant looks_at_ = never;    // when home_ looks at the deadline, at the latest
+  bool looks_when_set_ = false;  // and when the wall clock is set
   Core* home_ = nullptr;        // whose queue has the event; null: none
   bool letter_out_ = false;
   Letter letter_;

@@ -4,9 +4,10 @@
 
 namespace corral {
 
-void TimerQueue::add(TimerEvent& event, Instant when) {
+void TimerQueue::add(TimerEvent& event, Instant when, bool by_wall) {
   cancel(event);
   event.when_ = when;
+  event.by_wall_ = by_wall;
   events_.insert(event);
 }
 
@@ -18,6 +19,14 @@ void TimerQueue::run_until(Instant now) {
   for (TimerEvent* event = events_.first(); event != nullptr && event->when() <= now; event = events_.first()) {
     events_.remove(*event);
     event->action_(*event);  // may add and cancel events, and end this event's life
+  }
+}
+
+void TimerQueue::make_wall_events_due(Instant now) {
+  for (TimerEvent* event = events_.first(); event != nullptr;) {
+    TimerEvent* const next = events_.next(*event);
+    if (event->by_wall_) add(*event, now);
+    event = next;
   }
 }
 

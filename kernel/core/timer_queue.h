@@ -18,12 +18,14 @@ class TimerEvent {
   friend class TimerQueue;
   TreeLink link_;
   Instant when_ = never;
+  bool by_wall_ = false;
   Action action_;
 };
 
 class TimerQueue {
  public:
-  void add(TimerEvent& event, Instant when);
+  // by_wall: `when` was computed from a wall time, and is wrong once the wall clock is set.
+  void add(TimerEvent& event, Instant when, bool by_wall = false);
   void cancel(TimerEvent& event);  // nothing if not pending
   [[nodiscard]] Instant first() const {
     const TimerEvent* event = events_.first();
@@ -31,6 +33,8 @@ class TimerQueue {
   }
   // Runs the actions of all events up to `now`, earliest first; each is no longer pending when its action runs.
   void run_until(Instant now);
+  // The wall clock was set: events that go by it are due, that is, their actions have to look whether they are.
+  void make_wall_events_due(Instant now);
 
  private:
   struct Earlier {

@@ -79,6 +79,14 @@ void set_boot_wall_time(i64 ns) {
   publish();
 }
 
+i64 wall_time_ns() {
+  return boot_wall_time_ns() + now().ns;
+}
+
+Instant instant_of(Deadline deadline) {
+  return {deadline.by_wall() ? deadline.ns() - boot_wall_time_ns() : deadline.ns()};
+}
+
 void use(const ClockSource& source) {
   KERNEL_ASSERT(used < most_sources && source.frequency() != 0);
   Parameters& p = parameters[used++];

@@ -46,6 +46,9 @@ void spin(Duration time);
 // for programs that read the published page too. Any core, thread step or boot.
 [[nodiscard]] i64 boot_wall_time_ns();
 void set_boot_wall_time(i64 ns);
+[[nodiscard]] i64 wall_time_ns();  // since 1970. Any context.
+// When `deadline` is, as far as the wall clock is not set any more. Any context.
+[[nodiscard]] Instant instant_of(Deadline deadline);
 // Takes `source` as the machine's clock; time goes on from now(). Bootstrap core; may be called again (at most seven
 // times) while other cores read the clock, when the source in use turns out to be no good.
 void use(const ClockSource& source);

@@ -40,7 +40,7 @@ constinit Atomic<u64> next_device{20};
 }  // namespace
 
 i64 wall_time_ns() {
-  return clock::boot_wall_time_ns() + clock::now().ns;
+  return clock::wall_time_ns();
 }
 
 FileSystem::FileSystem() : device_{next_device.fetch_add(1, Order::relaxed)} {}

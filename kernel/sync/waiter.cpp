@@ -26,11 +26,11 @@ void WaitQueue::enlist(Waiter& waiter, bool interruptible) {
   waiter.place_.enter(place_of(*this));
 }
 
-Errno WaitQueue::wait(Waiter& waiter, Instant deadline) {
+Errno WaitQueue::wait(Waiter& waiter, Deadline deadline) {
   lock_.assert_held();
   if (waiter.interrupted()) return Errno::restart;
   enlist(waiter, true);
-  if (deadline != never) waiter.set_timeout(deadline);
+  if (!deadline.is_never()) waiter.set_timeout(deadline);
   return Errno::blocked;
 }
 

@@ -48,7 +48,7 @@ class Waiter {
   // True when a signal must end an interruptible wait. Own core only.
   [[nodiscard]] virtual bool interrupted() const = 0;
   // Starts a time-out for the wait about to begin; when it passes, the wait ends with timed_out. Own core only.
-  virtual void set_timeout(Instant when) = 0;
+  virtual void set_timeout(Deadline deadline) = 0;
   // Why the last wait ended; none in the first run of a step.
   [[nodiscard]] WakeReason wake_reason() const { return wake_reason_; }
 
@@ -76,7 +76,7 @@ class WaitQueue {
   // Enlists the caller; the step must then return the result: blocked — or restart, when a signal is already
   // pending (nothing enlisted). `deadline` never: no time-out; a passed deadline gives etimedout at once through the
   // normal path (the step sees wake_reason timed_out when it runs again).
-  [[nodiscard]] Errno wait(Waiter& waiter, Instant deadline = never);
+  [[nodiscard]] Errno wait(Waiter& waiter, Deadline deadline = never);
   // As wait, but signals do not end it (short waits on other cores' answers).
   [[nodiscard]] Errno wait_uninterruptible(Waiter& waiter);
   // Wakes the longest waiting one; false when there was none.

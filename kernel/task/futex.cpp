@@ -198,7 +198,7 @@ Result<Key> key_of(Thread& thread, Word word) {
   return Key{reinterpret_cast<u64>(thread.space), word.address.value};
 }
 
-Result<i64> wait(Thread& thread, Word word, u32 expected, u32 bits, Instant deadline) {
+Result<i64> wait(Thread& thread, Word word, u32 expected, u32 bits, Deadline deadline) {
   Operation& operation = thread.futex;
   if (thread.step.phase == submitted) {
     if (thread.step.word[0] == 0) {  // the first run after the wake-up; pauses may follow
@@ -221,7 +221,7 @@ Result<i64> wait(Thread& thread, Word word, u32 expected, u32 bits, Instant dead
   operation.first_key = operation.key;
   operation.word = TRY(pointer_to(thread, word.address));
   if (__atomic_load_n(operation.word, __ATOMIC_SEQ_CST) != expected) return Errno::eagain;
-  if (deadline <= clock::now()) return Errno::etimedout;
+  if (!deadline.is_never() && clock::instant_of(deadline) <= clock::now()) return Errno::etimedout;
   if (thread.interrupted()) return Errno::restart;
   operation.expected = expected;
   operation.bits = bits;

@@ -26,7 +26,7 @@ Result<Key> key_of(Thread& thread, Word word);
 
 // Steps of the calling thread (blocked: run again). Addresses must be 4-byte aligned: einval.
 // eagain: the word differs; etimedout; eintr as restart.
-Result<i64> wait(Thread& thread, Word word, u32 expected, u32 bits, Instant deadline);
+Result<i64> wait(Thread& thread, Word word, u32 expected, u32 bits, Deadline deadline);
 // How many were woken.
 Result<i64> wake(Thread& thread, Word word, u32 count, u32 bits);
 // The same for a word whose key is known. Uses thread.step.phase only.

@@ -102,7 +102,7 @@ bool settled(Thread& thread) {
 }
 
 // Submits what may wait, with its deadline. Errno{}: the outcome is there.
-Errno submit_wait(Thread& thread, void (*execute)(SectionRequest&), Instant deadline) {
+Errno submit_wait(Thread& thread, void (*execute)(SectionRequest&), Deadline deadline) {
   thread.step.phase = submitted;
   const Errno blocked = thread.wait_at(place, deadline);
   if (!pi::submit(thread, execute) || thread.pi.outcome == Outcome::waits) return blocked;
@@ -114,7 +114,7 @@ bool is_again(const Result<i64>& result) {
   return !result && result.error() == Errno{};
 }
 
-Result<i64> lock_once(Thread& thread, Word word, Instant deadline, bool try_only) {
+Result<i64> lock_once(Thread& thread, Word word, Deadline deadline, bool try_only) {
   PiOperation& operation = thread.pi;
   if (thread.step.phase >= taking_over) return take_over(thread, word.address);
   if (thread.step.phase == submitted) {
@@ -138,7 +138,7 @@ Result<i64> lock_once(Thread& thread, Word word, Instant deadline, bool try_only
   return answer(thread, word.address);
 }
 
-Result<i64> wait_requeue_once(Thread& thread, Word from, u32 expected, Word to, Instant deadline) {
+Result<i64> wait_requeue_once(Thread& thread, Word from, u32 expected, Word to, Deadline deadline) {
   PiOperation& operation = thread.pi;
   if (thread.step.phase >= taking_over) return take_over(thread, to.address);
   if (thread.step.phase == submitted) {
@@ -191,11 +191,11 @@ Result<i64> repeat(Thread& thread, Once&& once) {
 
 }  // namespace
 
-Result<i64> lock_pi(Thread& thread, Word word, Instant deadline, bool try_only) {
+Result<i64> lock_pi(Thread& thread, Word word, Deadline deadline, bool try_only) {
   return repeat(thread, [&] { return lock_once(thread, word, deadline, try_only); });
 }
 
-Result<i64> wait_requeue_pi(Thread& thread, Word from, u32 expected, Word to, Instant deadline) {
+Result<i64> wait_requeue_pi(Thread& thread, Word from, u32 expected, Word to, Deadline deadline) {
   return repeat(thread, [&] { return wait_requeue_once(thread, from, expected, to, deadline); });
 }
 

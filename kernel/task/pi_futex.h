@@ -21,11 +21,11 @@ inline constexpr u32 has_waiters = 0x8000'0000;  // FUTEX_WAITERS
 // Steps of the calling thread (blocked: run again).
 // edeadlk: the caller has it, or waits (through others) for itself; esrch: there is no such owner; etimedout; eagain: try_only
 // and somebody has it.
-Result<i64> lock_pi(Thread& thread, Word word, Instant deadline, bool try_only);
+Result<i64> lock_pi(Thread& thread, Word word, Deadline deadline, bool try_only);
 // eperm: the caller does not have it.
 Result<i64> unlock_pi(Thread& thread, Word word);
 // Waits until requeue_pi() moves it to the lock `to`, and then for that. eagain: the word differs.
-Result<i64> wait_requeue_pi(Thread& thread, Word from, u32 expected, Word to, Instant deadline);
+Result<i64> wait_requeue_pi(Thread& thread, Word from, u32 expected, Word to, Deadline deadline);
 // Gives the lock `to` to the first waiter of `from`, or lets it and up to `move` others wait for it. How many that were.
 Result<i64> requeue_pi(Thread& thread, Word from, Word to, u32 move, u32 expected);
 

@@ -26,6 +26,7 @@ ProcessTimer::ProcessTimer(Process& process, const SignalInfo& signal, Ref<Threa
 void ProcessTimer::start(const TimerSetting& setting) NO_THREAD_SAFETY_ANALYSIS {
   signals::withdraw_locked(*process_, signal_);
   next_ = setting.next;
+  by_wall_ = setting.by_wall;
   interval_ = setting.interval;
   overrun_ = 0;
   if (!silent_) arm(next_);
@@ -33,7 +34,7 @@ void ProcessTimer::start(const TimerSetting& setting) NO_THREAD_SAFETY_ANALYSIS 
 
 void ProcessTimer::arm(Instant when) NO_THREAD_SAFETY_ANALYSIS {
   if (clock_.counts == TimerClock::Counts::time) {
-    set(when);
+    set(by_wall_ && when != never ? Deadline::at_wall_time(when.ns) : Deadline{when});
     return;
   }
   processor_due_ = when;
@@ -50,7 +51,7 @@ void ProcessTimer::disarm() {
 
 Instant ProcessTimer::now() const NO_THREAD_SAFETY_ANALYSIS {
   const bool user_only = clock_.counts == TimerClock::Counts::user_time;
-  if (clock_.counts == TimerClock::Counts::time) return clock::now();
+  if (clock_.counts == TimerClock::Counts::time) return by_wall_ ? Instant{clock::wall_time_ns()} : clock::now();
   if (clock_.thread) return {user_only ? clock_.thread->user_ns() : clock_.thread->run_ns()};
   const CpuTime used = cpu_time_of(*process_);
   return {used.user_ns + (user_only ? 0 : used.system_ns)};
@@ -63,12 +64,12 @@ void ProcessTimer::look() {
 }
 
 TimerSetting ProcessTimer::setting() const {
-  if (next_ == never) return {next_, interval_};
+  TimerSetting told{next_, interval_, by_wall_};
   const Instant present = now();
-  if (next_ > present) return {next_, interval_};
-  if (interval_.ns == 0) return {never, interval_};
-  const i64 times = (present - next_).ns / interval_.ns + 1;
-  return {next_ + Duration{times * interval_.ns}, interval_};
+  if (next_ == never || next_ > present) return told;
+  told.next = never;
+  if (interval_.ns != 0) told.next = next_ + Duration{((present - next_).ns / interval_.ns + 1) * interval_.ns};
+  return told;
 }
 
 void ProcessTimer::end() NO_THREAD_SAFETY_ANALYSIS {

@@ -18,6 +18,7 @@ namespace corral {
 struct TimerSetting {
   Instant next = never;  // by the timer's clock; never: off
   Duration interval{};  // 0: once
+  bool by_wall = false;  // `next` is a moment of wall time; else since boot, or of processor time
 };
 
 // What a timer goes by: time, or processor time of its process or of one of its threads. An Instant of processor time is how much
@@ -75,6 +76,7 @@ class ProcessTimer final : public RefCounted<ProcessTimer>, public SharedTimer, 
   const TimerClock clock_;
   PendingSignal signal_;
   Instant processor_due_ = never;  // when it passes, if it goes by processor time
+  bool by_wall_ = false;  // as the setting; so are the instants that follow
   Instant next_ = never;
   Duration interval_{};
   Instant passed_{};  // when the signal was sent

@@ -221,15 +221,15 @@ bool Thread::interrupted() const {
   return signals::ends_wait(*this);
 }
 
-void Thread::set_timeout(Instant when) {
-  Core& here = this_core();
-  here.timers().add(timeout_, when);
+void Thread::set_timeout(Deadline deadline) {
+  deadline_ = deadline;
+  this_core().timers().add(timeout_, clock::instant_of(deadline), deadline.by_wall());
 }
 
-Errno Thread::sleep_until(Instant when) {
+Errno Thread::sleep_until(Deadline deadline) {
   if (interrupted()) return Errno::restart;
   bare_wait_.store(true, Order::relaxed);
-  if (when != never) set_timeout(when);
+  if (!deadline.is_never()) set_timeout(deadline);
   return Errno::blocked;
 }
 
@@ -250,14 +250,19 @@ void Thread::abandon_wait() {
   wait_place_ = nullptr;
 }
 
-Errno Thread::wait_at(WaitPlace& place, Instant deadline) {
+Errno Thread::wait_at(WaitPlace& place, Deadline deadline) {
   wait_place_ = &place;
-  if (deadline != never) set_timeout(deadline);
+  if (!deadline.is_never()) set_timeout(deadline);
   return Errno::blocked;
 }
 
 void Thread::on_timeout(TimerEvent& event) {
-  container_of(event, &Thread::timeout_).end_wait_early(WakeReason::timed_out);
+  Thread& thread = container_of(event, &Thread::timeout_);
+  if (thread.deadline_.by_wall() && clock::instant_of(thread.deadline_) > clock::now()) {  // the clock was set back
+    thread.set_timeout(thread.deadline_);
+  } else {
+    thread.end_wait_early(WakeReason::timed_out);
+  }
 }
 
 void Thread::end_wait_early(WakeReason reason) {

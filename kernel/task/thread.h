@@ -65,9 +65,9 @@ class Thread final : public RefCounted<Thread>, public Waiter {
 
   // ---- thread: inside its own step -----------------------------------------------------------------------------------
   [[nodiscard]] bool interrupted() const override;
-  void set_timeout(Instant when) override;
+  void set_timeout(Deadline deadline) override;
   // Waits for nothing but time or a signal. Returns blocked (or restart when a signal is pending already).
-  [[nodiscard]] Errno sleep_until(Instant when);
+  [[nodiscard]] Errno sleep_until(Deadline deadline);
   // For waits outside WaitQueue (futexes): how home ends the wait early. Set before the step answers blocked, cleared by
   // the wake-up. `cancel` must lead to exactly one wake().
   struct WaitPlace {
@@ -84,7 +84,7 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   void abandon_wait();
   [[nodiscard]] bool waits_for_resume() const { return resumable_; }  // home
   void begin_waits() { wake_reason_ = WakeReason::none; }
-  [[nodiscard]] Errno wait_at(WaitPlace& place, Instant deadline);
+  [[nodiscard]] Errno wait_at(WaitPlace& place, Deadline deadline);
 
   arch::TrapFrame frame;   // thread; the entry code writes it
   arch::FpState fp;        // thread; valid in memory unless this thread is its core's fp owner
@@ -233,6 +233,7 @@ class Thread final : public RefCounted<Thread>, public Waiter {
 
   // ---- home ----
   TimerEvent timeout_;
+  Deadline deadline_;  // own: of the wait under way that has a time-out
   WaitPlace* wait_place_ = nullptr;
   Atomic<bool> bare_wait_{false};  // waits for time or signals only; checks of other cores read it
   bool resumable_ = false;  // the same, for being resumed

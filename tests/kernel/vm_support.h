@@ -13,7 +13,7 @@ class TestWaiter final : public Waiter {
  public:
   void wake(WakeReason) override { wakes_.fetch_add(1, Order::release); }
   [[nodiscard]] bool interrupted() const override { return false; }
-  void set_timeout(Instant) override {}
+  void set_timeout(Deadline) override {}
 
   [[nodiscard]] bool woken() const { return wakes_.load(Order::acquire) != 0; }
   // Waits for one wake-up by another core.

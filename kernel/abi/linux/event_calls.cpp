@@ -60,7 +60,6 @@ Result<Ref<OpenFile>> timer_at(Call& call) {
   return file;
 }
 
-// The flag that asks to be told when the wall clock is set is accepted, and never does anything (docs/caveats.md).
 Result<i64> sys_timerfd_settime(Call& call) {
   constexpr u32 absolute = 1, cancel_on_set = 2;
   const u32 flags = static_cast<u32>(call.argument[1]);
@@ -72,12 +71,13 @@ Result<i64> sys_timerfd_settime(Call& call) {
   if (call.argument[3] != 0) {
     TRY(vm::prepare(call.space, call.thread.caller, call.address(3), sizeof(TimerSpec), vm::Access::write));
   }
-  Instant first = never;
-  if (value.ns > 0) {
-    first = deadline_after(clock::now(), value);
-    if ((flags & absolute) != 0) first = Instant{value.ns - (fs::goes_by_wall_time(*file) ? clock::boot_wall_time_ns() : 0)};
-  }
-  const fs::TimerSetting old = fs::set_timer_file(*file, first, interval);
+  const bool by_wall = (flags & absolute) != 0 && fs::goes_by_wall_time(*file);
+  Deadline first = (flags & absolute) != 0 ? Instant{value.ns} : deadline_after(clock::now(), value);
+  if (by_wall) first = Deadline::at_wall_time(value.ns);
+  if (value.ns == 0) first = never;
+  bool cancelled = false;
+  const fs::TimerSetting old = fs::set_timer_file(*file, first, interval, by_wall && (flags & cancel_on_set) != 0, cancelled);
+  if (cancelled) return Errno::ecanceled;
   if (call.argument[3] != 0) TRY(call.write(call.address(3), spec_of(old)));
   return 0;
 }

@@ -26,27 +26,27 @@ enum Operation : u32 {
 constexpr u32 flag_private = 128, flag_realtime = 256;
 
 // The deadline that a wait was called with; noted in step word 5 so that running again does not start the time anew.
-Result<Instant> deadline_of(Call& call, u32 operation) {
+Result<Deadline> deadline_of(Call& call, u32 operation) {
   Thread& thread = call.thread;
-  if (call.argument[3] == 0) return never;
-  if (thread.step.word[5] != 0) return Instant{static_cast<i64>(thread.step.word[5])};
-  const TimeSpec spec = TRY(call.read<TimeSpec>(call.address(3)));
-  const Duration time = TRY(duration_of(spec));
+  if (call.argument[3] == 0) return Deadline{};
   const u32 command = operation & ~(flag_private | flag_realtime);
-  const bool wall = (operation & flag_realtime) != 0 || command == op_lock_pi;
-  const Instant deadline_given{wall ? time.ns - clock::boot_wall_time_ns() : time.ns};
-  Instant deadline = command == op_wait ? deadline_after(clock::now(), time) : deadline_given;
-  if (deadline.ns <= 0) deadline = Instant{1};
-  thread.step.word[5] = static_cast<u64>(deadline.ns);
-  return deadline;
+  if (thread.step.word[5] == 0) {
+    const TimeSpec spec = TRY(call.read<TimeSpec>(call.address(3)));
+    const Duration time = TRY(duration_of(spec));
+    const i64 ns = command == op_wait ? deadline_after(clock::now(), time).ns : time.ns;
+    thread.step.word[5] = static_cast<u64>(ns < 1 ? 1 : ns);
+  }
+  const i64 ns = static_cast<i64>(thread.step.word[5]);
+  const bool by_wall = (operation & flag_realtime) != 0 || command == op_lock_pi;
+  return by_wall ? Deadline::at_wall_time(ns) : Deadline{Instant{ns}};
 }
 
 // A wait with a time-out that no handler ends goes on with the same deadline (word 5).
-Result<i64> wait(Call& call, futex::Word word, u32 bits, Instant deadline) {
+Result<i64> wait(Call& call, futex::Word word, u32 bits, Deadline deadline) {
   const u64 kept = call.thread.step.word[5];
   Result<i64> result = futex::wait(call.thread, word, static_cast<u32>(call.argument[2]), bits, deadline);
   call.thread.step.word[5] = kept;
-  if (result || result.error() != Errno::restart || deadline == never) return result;
+  if (result || result.error() != Errno::restart || deadline.is_never()) return result;
   call.thread.step = {.phase = 0, .word = {0, 0, 0, 0, 0, kept}, .kept = {}};
   return Errno::restart_from_step;
 }
@@ -54,7 +54,7 @@ Result<i64> wait(Call& call, futex::Word word, u32 bits, Instant deadline) {
 // Those of the priority-inheriting ones that wait: begun anew after a signal, with the same absolute time.
 template <class Wait>
 Result<i64> wait_pi(Call& call, u32 operation, Wait&& wait) {
-  const Instant deadline = TRY(deadline_of(call, operation));
+  const Deadline deadline = TRY(deadline_of(call, operation));
   const u64 kept = call.thread.step.word[5];
   Result<i64> result = wait(deadline);
   call.thread.step.word[5] = kept;
@@ -76,11 +76,11 @@ Result<i64> sys_futex(Call& call) {
   if ((operation & flag_realtime) != 0 && !may_be_wall) return Errno::enosys;
   switch (command) {
     case op_wait: {
-      const Instant deadline = TRY(deadline_of(call, operation));
+      const Deadline deadline = TRY(deadline_of(call, operation));
       return wait(call, word, futex::match_any, deadline);
     }
     case op_wait_bitset: {
-      const Instant deadline = TRY(deadline_of(call, operation));
+      const Deadline deadline = TRY(deadline_of(call, operation));
       return wait(call, word, static_cast<u32>(call.argument[5]), deadline);
     }
     case op_wake: return futex::wake(call.thread, word, limit(call.argument[2]), futex::match_any);
@@ -98,13 +98,13 @@ Result<i64> sys_futex(Call& call) {
                             static_cast<u32>(call.argument[5]));
     case op_lock_pi:
     case op_lock_pi2:
-      return wait_pi(call, operation, [&](Instant deadline) { return futex::lock_pi(call.thread, word, deadline, false); });
+      return wait_pi(call, operation, [&](Deadline deadline) { return futex::lock_pi(call.thread, word, deadline, false); });
     case op_trylock_pi: return futex::lock_pi(call.thread, word, never, true);
     case op_unlock_pi: return futex::unlock_pi(call.thread, word);
     case op_wait_requeue_pi: {
       const auto expected = static_cast<u32>(call.argument[2]);
       return wait_pi(call, operation,
-                     [&](Instant deadline) { return futex::wait_requeue_pi(call.thread, word, expected, second, deadline); });
+                     [&](Deadline deadline) { return futex::wait_requeue_pi(call.thread, word, expected, second, deadline); });
     }
     case op_cmp_requeue_pi:
       if (call.number(2) != 1 || call.number(3) < 0) return Errno::einval;

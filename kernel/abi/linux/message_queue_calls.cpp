@@ -99,13 +99,13 @@ Result<i64> sys_mq_unlink(Call& call) {
 // ---- sending and receiving -----------------------------------------------------------------------------------------------
 
 // efault, einval.
-Result<Instant> deadline_of(Call& call, VirtualAddress at) {
-  if (at.value == 0) return never;
+Result<Deadline> deadline_of(Call& call, VirtualAddress at) {
+  if (at.value == 0) return Deadline{};
   const Duration since_1970 = TRY(duration_of(TRY(call.read<TimeSpec>(at))));
-  return Instant{since_1970.ns - clock::boot_wall_time_ns()};
+  return Deadline::at_wall_time(since_1970.ns);
 }
 
-Result<i64> send(Call& call, const OpenQueue& open, ipc::PosixMessage& message, Instant deadline) {
+Result<i64> send(Call& call, const OpenQueue& open, ipc::PosixMessage& message, Deadline deadline) {
   TRY(vm::copy_in(call.space, call.thread.caller, message.text, call.address(1), message.size));
   return success(open.queue->send(call.thread, message, open.file->nonblocking(), deadline));
 }
@@ -113,7 +113,7 @@ Result<i64> send(Call& call, const OpenQueue& open, ipc::PosixMessage& message, 
 Result<i64> sys_mq_timedsend(Call& call) {
   const u64 size = call.argument[2];
   const u32 priority = static_cast<u32>(call.argument[3]);
-  const Instant deadline = TRY(deadline_of(call, call.address(4)));
+  const Deadline deadline = TRY(deadline_of(call, call.address(4)));
   if (priority >= Limits::priorities) return Errno::einval;
   const OpenQueue open = TRY(queue_at(call));
   if (!open.file->writable()) return Errno::ebadf;
@@ -129,7 +129,7 @@ Result<i64> sys_mq_timedsend(Call& call) {
 }
 
 Result<i64> sys_mq_timedreceive(Call& call) {
-  const Instant deadline = TRY(deadline_of(call, call.address(4)));
+  const Deadline deadline = TRY(deadline_of(call, call.address(4)));
   const OpenQueue open = TRY(queue_at(call));
   if (!open.file->readable()) return Errno::ebadf;
   if (call.argument[2] < open.queue->most_bytes()) return Errno::emsgsize;

@@ -30,7 +30,7 @@ Result<i64> read_clock(Call& call, i32 clock_id) {
   switch (clock_id) {
     case clock_realtime:
     case clock_realtime_coarse:
-    case clock_tai: return clock::boot_wall_time_ns() + clock::now().ns;
+    case clock_tai: return clock::wall_time_ns();
     case clock_monotonic:
     case clock_monotonic_raw:
     case clock_monotonic_coarse:
@@ -52,14 +52,14 @@ Result<i64> sys_clock_getres(Call& call) {
 }
 
 Result<i64> sys_gettimeofday(Call& call) {
-  const i64 ns = clock::boot_wall_time_ns() + clock::now().ns;
+  const i64 ns = clock::wall_time_ns();
   if (call.argument[0] != 0) TRY(call.write(call.address(0), TimeValue{ns / billion, ns % billion / 1000}));
   if (call.argument[1] != 0) TRY(call.write(call.address(1), u64{0}));
   return 0;
 }
 
 Result<i64> sys_time(Call& call) {
-  const i64 seconds = (clock::boot_wall_time_ns() + clock::now().ns) / billion;
+  const i64 seconds = (clock::wall_time_ns()) / billion;
   if (call.argument[0] != 0) TRY(call.write(call.address(0), seconds));
   return seconds;
 }
@@ -92,7 +92,7 @@ Result<i64> sleep_by_processor_time(Call& call, i32 clock_id, bool absolute, Vir
   return result == Errno::blocked ? result : interrupted_sleep(call, absolute, remaining, left);
 }
 
-// word 0: the deadline.
+// word 0: the deadline, by wall time if word 1 is not 0.
 Result<i64> sleep(Call& call, i32 clock_id, bool absolute, VirtualAddress request, VirtualAddress remaining) {
   Thread& thread = call.thread;
   if (thread.step.phase == 0) {
@@ -101,19 +101,17 @@ Result<i64> sleep(Call& call, i32 clock_id, bool absolute, VirtualAddress reques
     (void)TRY(read_clock(call, clock_id));
     const TimeSpec spec = TRY(call.read<TimeSpec>(request));
     const Duration wait = TRY(duration_of(spec));
-    Instant deadline = deadline_after(clock::now(), wait);
-    if (absolute) {
-      const bool wall = clock_id == clock_realtime || clock_id == clock_tai;
-      deadline = Instant{wait.ns - (wall ? clock::boot_wall_time_ns() : 0)};
-    }
+    const Instant deadline = absolute ? Instant{wait.ns} : deadline_after(clock::now(), wait);
     thread.step.word[0] = static_cast<u64>(deadline.ns);
+    thread.step.word[1] = absolute && (clock_id == clock_realtime || clock_id == clock_tai) ? 1 : 0;
     thread.step.phase = 1;
   }
-  const Instant deadline{static_cast<i64>(thread.step.word[0])};
-  const Instant now = clock::now();
-  if (deadline <= now) return 0;
+  const i64 ns = static_cast<i64>(thread.step.word[0]);
+  const Deadline deadline = thread.step.word[1] != 0 ? Deadline::at_wall_time(ns) : Deadline{Instant{ns}};
+  const Duration left = clock::instant_of(deadline) - clock::now();
+  if (left.ns <= 0) return 0;
   const Errno result = thread.sleep_until(deadline);
-  return result == Errno::blocked ? result : interrupted_sleep(call, absolute, remaining, (deadline - now).ns);
+  return result == Errno::blocked ? result : interrupted_sleep(call, absolute, remaining, left.ns);
 }
 
 Result<i64> sys_nanosleep(Call& call) {

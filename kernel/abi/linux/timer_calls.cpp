@@ -164,12 +164,12 @@ TimerSpec told_exactly(const ProcessTimer& timer) {
 }
 
 // When a timer is to pass that a program sets to `value`; never: not at all. The process's lock is held.
-Instant first_passing(const ProcessTimer& timer, Duration value, bool absolute) {
-  if (value.ns == 0) return never;
-  const bool wall = timer.clock == realtime || timer.clock == tai;
-  const Instant next =
-      absolute ? Instant{value.ns - (wall ? clock::boot_wall_time_ns() : 0)} : deadline_after(timer.now(), value);
-  return next.ns < 1 ? Instant{1} : next;
+TimerSetting first_passing(const ProcessTimer& timer, Duration value, bool absolute) {
+  if (value.ns == 0) return {};
+  const bool goes_by_time = timer.clock >= 0 && !is_cpu_clock(timer.clock);
+  const Instant now = goes_by_time ? clock::now() : timer.now();
+  const Instant next = absolute ? Instant{value.ns} : deadline_after(now, value);
+  return {next, {}, absolute && (timer.clock == realtime || timer.clock == tai)};
 }
 
 Result<i64> sys_timer_settime(Call& call) {
@@ -188,8 +188,9 @@ Result<i64> sys_timer_settime(Call& call) {
   {
     LockGuard guard{call.process.lock()};
     old = told_exactly(*timer);
-    const Instant next = first_passing(*timer, value, (call.number(1) & absolute) != 0);
-    timer->start({next, value.ns != 0 ? interval : Duration{}});
+    TimerSetting wanted = first_passing(*timer, value, (call.number(1) & absolute) != 0);
+    if (value.ns != 0) wanted.interval = interval;
+    timer->start(wanted);
   }
   if (call.argument[3] != 0) TRY(call.write(call.address(3), old));
   return 0;

@@ -5,6 +5,7 @@
 #include "abi/linux/cpu_clocks.h"
 #include "abi/linux/resource_usage.h"
 #include "abi/linux/time_values.h"
+#include "core/wall_clock.h"
 #include "device/clock.h"
 
 namespace corral::abi {
@@ -21,7 +22,7 @@ Result<i64> set_wall_time(const Call& call, i64 seconds, i64 ns) {
   if (!call.thread.may(Capability::sys_time)) return Errno::eperm;
   const i64 at_boot = seconds * billion + ns - clock::now().ns;
   if (at_boot < 0) return Errno::einval;
-  clock::set_boot_wall_time(at_boot);
+  wall_clock::set_boot_time(at_boot);
   return 0;
 }
 
@@ -85,13 +86,13 @@ Result<i64> adjust(Call& call, VirtualAddress at) {
     const i64 part = state.time.microseconds;
     if (part < 0 || part >= billion / unit) return Errno::einval;
     if (state.time.seconds < -latest_seconds || state.time.seconds > latest_seconds) return Errno::einval;
-    const i64 now = clock::boot_wall_time_ns() + clock::now().ns;
+    const i64 now = clock::wall_time_ns();
     const i64 fraction = now % billion + part * unit;
     (void)TRY(set_wall_time(call, now / billion + state.time.seconds + fraction / billion, fraction % billion));
     change = (modes & ~(set_offset | nanoseconds)) != 0;
   }
   if (change) return Errno::eperm;
-  const i64 now = clock::boot_wall_time_ns() + clock::now().ns;
+  const i64 now = clock::wall_time_ns();
   state = ClockState{};
   state.modes = modes;
   state.most_error = state.estimated_error = unknown_error_us;

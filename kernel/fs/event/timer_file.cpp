@@ -24,7 +24,7 @@ class FileTimer final : public RefCounted<FileTimer>, public SharedTimer {
 
   Result<u64> read(Thread& thread, Transfer& transfer, bool nonblocking) EXCLUDES(lock_);
   u32 poll(PollEntry* entry) EXCLUDES(lock_);
-  TimerSetting change(Instant first, Duration interval) EXCLUDES(lock_);
+  TimerSetting change(Deadline first, Duration interval, bool cancel_on_set, bool& cancelled) EXCLUDES(lock_);
   TimerSetting setting() EXCLUDES(lock_);
   void close() EXCLUDES(lock_) {
     LockGuard guard{lock_};
@@ -33,12 +33,20 @@ class FileTimer final : public RefCounted<FileTimer>, public SharedTimer {
 
  private:
   void due() override;
+  void wall_clock_set() override;
   void keep() override { retain(); }
   void let_go() override { drop(); }
   void arm(Instant when) REQUIRES(lock_) {
     next_ = when;
-    set(when);
+    if (when != never || cancel_on_set_) {
+      set(by_wall_ ? Deadline::at_wall_time(when.ns) : Deadline{when});
+    } else {
+      set(never);
+    }
   }
+  [[nodiscard]] Instant now() const REQUIRES(lock_) { return by_wall_ ? Instant{clock::wall_time_ns()} : clock::now(); }
+  [[nodiscard]] bool cancelled() const REQUIRES(lock_) { return cancel_on_set_ && wall_at_boot_ != clock::boot_wall_time_ns(); }
+  bool take_cancellation() REQUIRES(lock_);
   void count_and_rearm() REQUIRES(lock_);
   [[nodiscard]] TimerSetting setting_locked() const REQUIRES(lock_);
 
@@ -46,9 +54,12 @@ class FileTimer final : public RefCounted<FileTimer>, public SharedTimer {
   WaitQueue readers_{lock_};
   PollSource source_{lock_};
   u64 expiries_ GUARDED_BY(lock_) = 0;     // not read yet
+  bool by_wall_ GUARDED_BY(lock_) = false;  // the setting goes by wall time, and so do instants
   Instant next_ GUARDED_BY(lock_) = never;  // the next expiry, or the first one that is not counted
   Duration interval_ GUARDED_BY(lock_){};
   bool expired_ GUARDED_BY(lock_) = false;  // since it was armed
+  bool cancel_on_set_ GUARDED_BY(lock_) = false;
+  i64 wall_at_boot_ GUARDED_BY(lock_) = 0;  // as its user knows it
 };
 
 void FileTimer::due() NO_THREAD_SAFETY_ANALYSIS {  // SharedTimer holds the lock
@@ -58,11 +69,23 @@ void FileTimer::due() NO_THREAD_SAFETY_ANALYSIS {  // SharedTimer holds the lock
   source_.notify(poll_readable);
 }
 
+void FileTimer::wall_clock_set() NO_THREAD_SAFETY_ANALYSIS {  // SharedTimer holds the lock
+  if (!cancelled()) return;
+  (void)readers_.wake_all();
+  source_.notify(poll_readable);
+}
+
+bool FileTimer::take_cancellation() {
+  if (!cancelled()) return false;
+  wall_at_boot_ = clock::boot_wall_time_ns();
+  return true;
+}
+
 // A repeated timer that has expired: counts what has passed since and arms it for the next time.
 void FileTimer::count_and_rearm() {
   if (!expired_ || interval_.ns == 0) return;
   expired_ = false;
-  const i64 further = (clock::now() - next_).ns / interval_.ns;  // beyond the one that is counted already
+  const i64 further = (now() - next_).ns / interval_.ns;  // beyond the one that is counted already
   expiries_ += static_cast<u64>(further);
   const i64 step = further + 1;
   arm(step > (never - next_).ns / interval_.ns ? never : next_ + Duration{step * interval_.ns});
@@ -71,6 +94,10 @@ void FileTimer::count_and_rearm() {
 Result<u64> FileTimer::read(Thread& thread, Transfer& transfer, bool nonblocking) {
   if (transfer.left() < sizeof(u64)) return Errno::einval;
   LockGuard guard{lock_};
+  if (take_cancellation()) {
+    expiries_ = 0;
+    return Errno::ecanceled;
+  }
   if (expiries_ == 0) return nonblocking ? Errno::eagain : readers_.wait(thread);
   count_and_rearm();
   TRY(transfer.put(0, &expiries_, sizeof expiries_));
@@ -82,23 +109,27 @@ Result<u64> FileTimer::read(Thread& thread, Transfer& transfer, bool nonblocking
 u32 FileTimer::poll(PollEntry* entry) {
   LockGuard guard{lock_};
   if (entry != nullptr) source_.enlist(*entry);
-  return expiries_ > 0 ? poll_in : 0;
+  return expiries_ > 0 || cancelled() ? poll_in : 0;
 }
 
 TimerSetting FileTimer::setting_locked() const {
   if (next_ == never || (expired_ && interval_.ns == 0)) return {{}, interval_};
-  const Duration left = next_ - clock::now();
+  const Duration left = next_ - now();
   return {left.ns > 0 ? left : nanoseconds(1), interval_};
 }
 
-TimerSetting FileTimer::change(Instant first, Duration interval) {
+TimerSetting FileTimer::change(Deadline first, Duration interval, bool cancel_on_set, bool& cancelled) {
   LockGuard guard{lock_};
   count_and_rearm();
   const TimerSetting old = setting_locked();
+  cancelled = cancel_on_set && take_cancellation();
+  if (cancel_on_set && !cancel_on_set_) wall_at_boot_ = clock::boot_wall_time_ns();
+  cancel_on_set_ = cancel_on_set;
+  by_wall_ = first.by_wall();
   expiries_ = 0;
   expired_ = false;
   interval_ = interval;
-  arm(first);
+  arm(Instant{first.ns()});
   return old;
 }
 
@@ -142,8 +173,8 @@ bool goes_by_wall_time(OpenFile& file) {
   return static_cast<TimerFile&>(file).wall();
 }
 
-TimerSetting set_timer_file(OpenFile& file, Instant first, Duration interval) {
-  return static_cast<TimerFile&>(file).timer().change(first, interval);
+TimerSetting set_timer_file(OpenFile& file, Deadline first, Duration interval, bool cancel_on_set, bool& cancelled) {
+  return static_cast<TimerFile&>(file).timer().change(first, interval, cancel_on_set, cancelled);
 }
 
 TimerSetting timer_file_setting(OpenFile& file) {

@@ -82,9 +82,9 @@ u64 MessageQueue::count() {
   return count_;
 }
 
-Errno MessageQueue::wait(WaitQueue& queue, Thread& thread, bool nonblocking, Instant deadline) {
+Errno MessageQueue::wait(WaitQueue& queue, Thread& thread, bool nonblocking, Deadline deadline) {
   if (nonblocking) return Errno::eagain;
-  if (thread.wake_reason() == WakeReason::timed_out || deadline <= clock::now()) return Errno::etimedout;
+  if (thread.wake_reason() == WakeReason::timed_out || clock::instant_of(deadline) <= clock::now()) return Errno::etimedout;
   return queue.wait(thread, deadline);
 }
 
@@ -98,7 +98,7 @@ void MessageQueue::insert(PosixMessage& message) {
   messages_.push_back(message);
 }
 
-Result<void> MessageQueue::send(Thread& thread, PosixMessage& message, bool nonblocking, Instant deadline) {
+Result<void> MessageQueue::send(Thread& thread, PosixMessage& message, bool nonblocking, Deadline deadline) {
   Notification told;
   {
     LockGuard guard{lock_};
@@ -121,7 +121,7 @@ Result<void> MessageQueue::send(Thread& thread, PosixMessage& message, bool nonb
 }
 
 Result<u64> MessageQueue::receive(Thread& thread, VirtualAddress to, VirtualAddress priority_to, bool nonblocking,
-                                  Instant deadline) {
+                                  Deadline deadline) {
   LockGuard guard{lock_};
   PosixMessage* message = messages_.front();
   if (message == nullptr) return wait(receivers_, thread, nonblocking, deadline);

@@ -47,9 +47,9 @@ class MessageQueue final : public fs::RamNode {
   [[nodiscard]] u64 most_bytes() const { return most_bytes_; }
   [[nodiscard]] u64 count() EXCLUDES(lock_);
   // Takes the message over when it succeeds. eagain, etimedout; blocked, restart.
-  Result<void> send(Thread& thread, PosixMessage& message, bool nonblocking, Instant deadline) EXCLUDES(lock_);
+  Result<void> send(Thread& thread, PosixMessage& message, bool nonblocking, Deadline deadline) EXCLUDES(lock_);
   // Answers the size of the text, which is in the program's memory at `to`. eagain, etimedout, efault; blocked, restart.
-  Result<u64> receive(Thread& thread, VirtualAddress to, VirtualAddress priority_to, bool nonblocking, Instant deadline)
+  Result<u64> receive(Thread& thread, VirtualAddress to, VirtualAddress priority_to, bool nonblocking, Deadline deadline)
       EXCLUDES(lock_);
   Result<void> notify(const Notification& wanted) EXCLUDES(lock_);  // ebusy: another wants it
   void forget_notification(i32 process) EXCLUDES(lock_);
@@ -61,7 +61,7 @@ class MessageQueue final : public fs::RamNode {
  private:
   MessageQueue(fs::RamFileSystem& files, u32 permissions, u64 most, u64 bytes, u64 charged)
       : RamNode{files, fs::FileType::regular, permissions}, most_{most}, most_bytes_{bytes}, charged_{charged} {}
-  Errno wait(WaitQueue& queue, Thread& thread, bool nonblocking, Instant deadline) REQUIRES(lock_);
+  Errno wait(WaitQueue& queue, Thread& thread, bool nonblocking, Deadline deadline) REQUIRES(lock_);
   void insert(PosixMessage& message) REQUIRES(lock_);
 
   const u64 most_, most_bytes_, charged_;

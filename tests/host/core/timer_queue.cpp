@@ -87,5 +87,21 @@ TEST(TimerQueue, ActionsMayAddAndCancel) {
   EXPECT_EQ(queue.first(), never);
 }
 
+TEST(TimerQueue, EventsThatGoByWallTimeAreDueWhenTheClockIsSet) {
+  Events events{6};
+  TimerQueue queue;
+  for (int i = 0; i < 6; ++i) queue.add(events.list[static_cast<size_t>(i)], Instant{10 * i}, i % 2 == 0);
+  queue.make_wall_events_due(Instant{25});
+  EXPECT_EQ(queue.first(), Instant{10});
+  queue.run_until(Instant{25});
+  EXPECT_EQ(events.ran, (std::vector<int>{1, 0, 2, 4}));
+  events.ran.clear();
+  queue.make_wall_events_due(Instant{26});
+  queue.run_until(Instant{26});
+  EXPECT_EQ(events.ran, std::vector<int>{});
+  queue.run_until(Instant{50});
+  EXPECT_EQ(events.ran, (std::vector<int>{3, 5}));
+}
+
 }  // namespace
 }  // namespace corral

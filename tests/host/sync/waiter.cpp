@@ -18,7 +18,7 @@ class TestWaiter : public Waiter {
     ++wakes;
   }
   bool interrupted() const override { return signal; }
-  void set_timeout(Instant when) override { timeout = when; }
+  void set_timeout(Deadline deadline) override { timeout = Instant{deadline.ns()}; }
   int wakes = 0;
   bool signal = false;
   Instant timeout = never;

@@ -19,7 +19,7 @@ class TestWaiter : public Waiter {
     wakes.fetch_add(1, Order::release);
   }
   bool interrupted() const override { return false; }
-  void set_timeout(Instant) override {}
+  void set_timeout(Deadline) override {}
   Atomic<u32> wakes{0};
 };
 
