@@ -6,6 +6,7 @@ import unittest
 from pathlib import Path
 
 from lab import cache_model, guest
+from lab.bench import systems
 
 BIG_KIB, SMALL_KIB = 4096, 16
 # 1024 pages and what else a program touches; 4 of them, the same, and what two reads of a file touch.
@@ -124,6 +125,13 @@ class Wanted(unittest.TestCase):
         self.assertRegex(said, "(?m)^counters none: pmu model pages$")
         self.assertIn("counters of model: not available, no cache model answers", said)
         self.assertIn("counters=model: no cache model answers; nothing is counted", said)
+
+    def test_counters_that_a_processor_only_announces_are_not_used(self) -> None:
+        """Bochs has CPUID's leaf of a processor that counts, and faults when a counter is read."""
+        job = systems.Job("cat /proc/sched", {}, "counters=pmu sched.placement=cache-aware")
+        said = systems.run("corral", "bochs", 2, job)
+        self.assertIn("counters of pmu: not available, performance monitoring is announced (CPUID leaf 0xA), and its registers fault", said)
+        self.assertEqual(counting(said), "off")
 
     def test_nobody_counts_when_that_is_switched_off(self) -> None:
         said = self.said_by("counters=none sched.placement=cache-aware", "cat /proc/sched; cat /proc/self/sched")

@@ -1,6 +1,8 @@
 #include "arch/performance_counters.h"
 
+#include "arch/guarded_call.h"
 #include "arch/port_io.h"
+#include "arch/processor.h"
 #include "performance_unit.h"
 
 namespace corral::arch {
@@ -19,12 +21,28 @@ struct OwnRegisters {
   }
 };
 
+// How many instructions are counted while some hundreds are executed.
+u64 count_a_loop() {
+  unit.start(OwnRegisters{});
+  const EventSums before = unit.read(OwnRegisters{});
+  for (u32 i = 0; i < 100; ++i) pause();
+  return unit.between(before, unit.read(OwnRegisters{})).instructions;
+}
+
+// Machines that are made of software announce counters that they do not have.
+const char* try_event_counters() {
+  u64 counted = 0;
+  if (!ask_guarded(counted, count_a_loop)) return "performance monitoring is announced (CPUID leaf 0xA), and its registers fault";
+  return counted != 0 ? nullptr : "performance monitoring is announced (CPUID leaf 0xA), and counts nothing";
+}
+
 }  // namespace
 
 const char* find_event_counters() {
   constexpr u32 leaf = 0xa;
   const CpuidResult found = cpuid(0).a >= leaf ? cpuid(leaf) : CpuidResult{};
   unit = PerformanceUnit::from_cpuid(found.a, found.b, found.d);
+  if (unit.missing == nullptr) unit.missing = try_event_counters();
   return unit.missing;
 }
 
