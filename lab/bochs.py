@@ -19,14 +19,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab import emulators
-from lab.problem import TIMED_OUT, Problem
+from lab import emulators, verdict
+from lab.problem import GUEST_BROKE, TIMED_OUT, Problem
 
 BIOS = "/usr/share/bochs/BIOS-bochs-latest"
 VGA_BIOS = "/usr/share/bochs/VGABIOS-lgpl-latest"
 MHZ = 100
 EPOCH = 1_000_000_000
 POLL_SECONDS = 0.05
+PANIC_GRACE_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
@@ -105,10 +106,11 @@ def run(
     session: Session, image: Path, cores: int, memory_mib: int, *, timeout: float,
     watch: Callable[[bytes], None] = lambda data: None,
 ) -> str:  # fmt: skip
-    """Runs to the guest's power-off; `watch` sees new serial output. The whole serial text."""
+    """Runs to the guest's power-off; `watch` sees new serial output. The whole serial text. A panic of ours ends it with a Problem."""
     child = start(session, image, cores, memory_mib)
     deadline = time.monotonic() + timeout
     seen = 0
+    panicked: float | None = None  # when it was seen: its account takes a while
     try:
         while True:
             ended = child.poll() is not None
@@ -121,6 +123,11 @@ def run(
                     watch(fresh)
             if ended:
                 return session.serial.read_text(encoding="utf-8", errors="replace") if session.serial.exists() else ""
+            if panicked is None and verdict.PANIC.search(session.debug_console.read_text(encoding="utf-8", errors="replace")):
+                panicked = time.monotonic()
+            if panicked is not None and time.monotonic() > panicked + PANIC_GRACE_SECONDS:
+                account = session.serial.read_text(encoding="utf-8", errors="replace") if session.serial.exists() else ""
+                raise Problem(f"the kernel panicked in Bochs:\n{account[-3000:]}", status=GUEST_BROKE)
             if time.monotonic() > deadline:
                 raise Problem(f"Bochs did not end within {timeout:g} s", "give a longer --timeout", TIMED_OUT)
             time.sleep(POLL_SECONDS)
