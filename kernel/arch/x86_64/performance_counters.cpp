@@ -32,7 +32,8 @@ u64 count_a_loop() {
 // Machines that are made of software announce counters that they do not have.
 const char* try_event_counters() {
   u64 counted = 0;
-  if (!ask_guarded(counted, count_a_loop)) return "performance monitoring is announced (CPUID leaf 0xA), and its registers fault";
+  if (!ask_guarded(counted, count_a_loop))
+    return "performance monitoring is announced (CPUID leaf 0xA), and its registers fault";
   return counted != 0 ? nullptr : "performance monitoring is announced (CPUID leaf 0xA), and counts nothing";
 }
 
