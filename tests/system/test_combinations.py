@@ -1,14 +1,13 @@
 """Every timeline with every placement, migration and grouping boots and passes the same suite: a sample, and with `--all` all.
 
-And policies change ten thousand times under hackbench. Names come from the kernel itself.
+And policies change ten thousand times under hackbench. Names come from the page that the build makes of the kernel.
 """
 
 import itertools
 import random
-import re
 import unittest
 
-from lab import debian, guest, soak
+from lab import boot_options, debian, guest, soak
 from lab.testing.selection import exhaustive
 
 SEED = 11
@@ -24,17 +23,9 @@ CHANGES = 10_000
 PATIENCE_SECONDS = 900.0
 
 
-def names(text: str) -> dict[str, list[str]]:
-    """Of each kind, from the first lines of /proc/sched."""
-    return {kind: re.search(rf"^{kind} [\w-]+:(.*)$", text, re.MULTILINE)[1].split() for kind in KINDS}  # type: ignore[index]
-
-
 class Boots(unittest.TestCase):
     def combinations(self) -> list[tuple[str, ...]]:
-        with guest.corral(4, options="quiet", program=["cat", "/proc/sched"]) as machine:
-            self.assertEqual(machine.ended().status, 0)
-            found = names(machine.text.replace("\r", ""))
-        return list(itertools.product(*(found[kind] for kind in KINDS)))
+        return list(itertools.product(*(boot_options.policies()[f"sched.{kind}"] for kind in KINDS)))
 
     def boot(self, combination: tuple[str, ...]) -> None:
         options = " ".join(f"sched.{kind}={name}" for kind, name in zip(KINDS, combination))

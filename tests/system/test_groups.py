@@ -6,7 +6,7 @@ import re
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
-from lab import guest, soak
+from lab import boot_options, guest, soak
 from lab.testing.selection import slow
 from lab.testing.shared_guest import SharedGuest
 
@@ -30,17 +30,12 @@ class Groups(SharedGuest):
     def state(self) -> str:
         return self.machine.run("cat /proc/sched").output
 
-    def names(self, kind: str) -> list[str]:
-        found = re.search(rf"^{kind} [\w-]+:(.*)$", self.state(), re.MULTILINE)
-        self.assertIsNotNone(found)
-        return found[1].split()
-
     def run_well(self, command: str) -> None:
         answer = self.machine.run(command)
         self.assertEqual(answer.status, 0, f"{command}:\n{answer.output[-3000:]}")
 
     def test_a_sample_of_timelines_and_placements(self) -> None:
-        everything = [pair for pair in itertools.product(self.names("algorithm"), self.names("placement"))
+        everything = [pair for pair in itertools.product(*(boot_options.policies()[f"sched.{kind}"] for kind in ("algorithm", "placement")))
                       if pair[0] not in WITHOUT_PREEMPTION]
         for algorithm, placement in random.Random(SEED).sample(everything, SAMPLE):
             with self.subTest(algorithm=algorithm, placement=placement):

@@ -1,6 +1,5 @@
 """What the policies decide in the kernel, they decide in the simulator (docs/replay.md): every timeline, placement and migration."""
 
-import re
 import struct
 import subprocess
 import tempfile
@@ -9,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from lab import build, guest, paths, simulate
+from lab import boot_options, build, paths, simulate
 from lab.problem import Problem
 from lab.testing.selection import slow
 from lab.trace import records
@@ -37,16 +36,10 @@ def record(to: Path, algorithm: str, placement: str, migration: str, rounds: int
     return to.with_name(to.name + simulate.RECORDINGS)
 
 
-def names(kind: str) -> list[str]:
-    with guest.corral(1, program=["cat", "/proc/sched"], options="quiet") as machine:
-        machine.ended()
-        found = re.search(rf"^{kind} [\w-]+:(.*)$", machine.said(), re.MULTILINE)
-    return found[1].split() if found else []
-
-
 def sets() -> list[tuple[str, str, str]]:
     """So that each timeline, each placement and each migration that decides anything is there."""
-    kinds = [names("algorithm"), names("placement"), [name for name in names("migration") if name != "none"]]
+    timelines, placements, migrations = (boot_options.policies()[f"sched.{kind}"] for kind in ("algorithm", "placement", "migration"))
+    kinds = [timelines, placements, [name for name in migrations if name != "none"]]
     return [tuple(kind[i % len(kind)] for kind in kinds) for i in range(max(map(len, kinds)))]  # type: ignore[misc]
 
 

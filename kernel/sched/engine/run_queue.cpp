@@ -325,13 +325,4 @@ void RunQueue::change(SchedulingEntity& entity, const Wishes& wishes, Instant no
   publish();
 }
 
-SchedulingEntity* RunQueue::candidate_for(const CoreSet& targets) {
-  SchedulingEntity* last = ask_last_waiting();
-  if (last != nullptr && !(last->allowed & targets).empty()) return last;
-  for (SchedulingEntity* entity = waiting_.front(); entity != nullptr; entity = waiting_.next(*entity)) {
-    if (!(entity->allowed & targets).empty()) return entity;
-  }
-  return nullptr;
-}
-
 }  // namespace corral::sched

@@ -104,8 +104,6 @@ class RunQueue {
 
   [[nodiscard]] SchedulingEntity* running() const { return running_; }
   [[nodiscard]] u32 waiting() const { return waiting_count_; }
-  // The one that would run last and may run on some core of `targets`, for a migration (remove() it then); else null.
-  [[nodiscard]] SchedulingEntity* candidate_for(const CoreSet& targets);
   // Calls visit(entity) for each that waits or rests here, which may remove() the one that it is given.
   template <class Visitor>
   void for_each_here(Visitor&& visit) {

@@ -98,8 +98,6 @@ class Scheduler final : public Device, private sched::FallbackListener {
   [[nodiscard]] sched::SchedulingEntity* find_real_time(Visitor&& visit) {
     return queue_.find_real_time(visit);
   }
-  // A waiting entity that may go to one of `targets`, the one that would run last here; null: none.
-  [[nodiscard]] sched::SchedulingEntity* candidate_for(const CoreSet& targets) { return queue_.candidate_for(targets); }
   // Somebody waits here, and an idle core could have something (sched/engine/migrator.h).
   [[nodiscard]] bool may_have_to_spare() const {
     if (planted(Plant::missing_domains)) return false;
