@@ -1,6 +1,6 @@
 """Programs from ordinary toolchains that check the system from inside: all of user/tests and fptest, on 1 to 8 cores.
 
-Each passes on Linux as well (`ninja -C build/user check`), so what fails here is ours. One guest for each number of
+Each passes on Linux as well (`ninja -C build/user check`; wallclocktest in a guest), so what fails here is ours. One guest for each number of
 cores; after a program that hangs or ends its guest the next one gets a new one.
 """
 
