@@ -96,6 +96,7 @@ class Terminal : private LineDiscipline::Echo {
   [[nodiscard]] Errno wait_for_input(Thread& thread) REQUIRES(lock_);
   void set_stopped(bool stopped) REQUIRES(lock_);
   Result<void> check_background(Thread& thread, int signal) EXCLUDES(lock_);
+  [[nodiscard]] tty::Termios settings() EXCLUDES(lock_);
   Result<i64> set_settings(Thread& thread, u32 request, const tty::Termios& settings);
   Result<i64> drain(Thread& thread) EXCLUDES(lock_);
   Result<i64> flush(u64 which) EXCLUDES(lock_);

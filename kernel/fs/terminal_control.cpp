@@ -1,6 +1,7 @@
 // The terminal's settings: its ioctls but those of sessions. Source: Linux ioctl_tty(2), POSIX.1-2017 chapter 11.
 #include "fs/terminal.h"
 #include "fs/terminal_requests.h"
+#include "lib/memory_functions.h"
 #include "task/process.h"
 #include "task/thread.h"
 
@@ -14,7 +15,43 @@ struct Termios2 {
 };
 static_assert(sizeof(Termios2) == 44);
 
+// struct termio, of System V: the low halves of the flags, and the first characters.
+struct Termio {
+  u16 input, output, control, local;
+  u8 line;
+  u8 characters[8];
+};
+static_assert(sizeof(Termio) == 18);
+
+Termio old_form_of(const tty::Termios& settings) {
+  Termio old{static_cast<u16>(settings.input),
+             static_cast<u16>(settings.output),
+             static_cast<u16>(settings.control),
+             static_cast<u16>(settings.local),
+             settings.line,
+             {}};
+  memcpy(old.characters, settings.characters, sizeof old.characters);
+  return old;
+}
+
+// What the old form does not have stays as it is.
+tty::Termios with(tty::Termios settings, const Termio& old) {
+  const auto low = [](u32 flags, u16 given) { return (flags & 0xffff'0000) | given; };
+  settings.input = low(settings.input, old.input);
+  settings.output = low(settings.output, old.output);
+  settings.control = low(settings.control, old.control);
+  settings.local = low(settings.local, old.local);
+  settings.line = old.line;
+  memcpy(settings.characters, old.characters, sizeof old.characters);
+  return settings;
+}
+
 }  // namespace
+
+tty::Termios Terminal::settings() {
+  LockGuard guard{lock_};
+  return discipline_.settings();
+}
 
 Result<i64> Terminal::set_settings(Thread& thread, u32 request, const tty::Termios& settings) {
   TRY(check_background(thread, sigttou));
@@ -118,6 +155,13 @@ Result<i64> Terminal::settings_control(Thread& thread, vm::AddressSpace& space, 
     case tty::set_settings_drained:
     case tty::set_settings_flushed:
       return set_settings(thread, request, TRY(vm::read_user<tty::Termios>(space, thread.caller, {argument})));
+    case tty::get_old_settings: return answer(old_form_of(settings()));
+    case tty::set_old_settings:
+    case tty::set_old_settings_drained:
+    case tty::set_old_settings_flushed: {
+      const auto old = TRY(vm::read_user<Termio>(space, thread.caller, {argument}));
+      return set_settings(thread, request - tty::set_old_settings + tty::set_settings, with(settings(), old));
+    }
     case tty::set_settings_2:
     case tty::set_settings_2_drained:
     case tty::set_settings_2_flushed: {

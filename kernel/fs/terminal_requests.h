@@ -10,6 +10,10 @@ enum Request : u32 {
   set_settings = 0x5402,        // TCSETS, TCSETSW, TCSETSF
   set_settings_drained = 0x5403,
   set_settings_flushed = 0x5404,
+  get_old_settings = 0x5405,    // TCGETA
+  set_old_settings = 0x5406,    // TCSETA, TCSETAW, TCSETAF
+  set_old_settings_drained = 0x5407,
+  set_old_settings_flushed = 0x5408,
   send_break = 0x5409,          // TCSBRK: a break, or with an argument tcdrain
   flow_control = 0x540a,        // TCXONC
   flush = 0x540b,               // TCFLSH

@@ -118,6 +118,41 @@ void test_settings() {
   close_pair(pty);
 }
 
+// The form of System V, which some old programs use: what it does not have stays.
+void test_old_settings() {
+  constexpr unsigned long get = 0x5405, set = 0x5406, set_drained = 0x5407, set_flushed = 0x5408;
+  struct {
+    uint16_t input, output, control, local;
+    uint8_t line, characters[8];
+  } old{};
+  const Pair pty = open_pair();
+  termios settings{};
+  CHECK_EQ(tcgetattr(pty.slave, &settings), 0);
+  CHECK_EQ(ioctl(pty.slave, get, &old), 0);
+  CHECK_EQ(old.input, settings.c_iflag & 0xffff);
+  CHECK_EQ(old.output, settings.c_oflag & 0xffff);
+  CHECK_EQ(old.control, settings.c_cflag & 0xffff);
+  CHECK_EQ(old.local, settings.c_lflag & 0xffff);
+  CHECK_EQ(memcmp(old.characters, settings.c_cc, sizeof old.characters), 0);
+  const auto before = settings;
+  old.local = static_cast<uint16_t>(old.local & ~ECHO);
+  old.characters[VINTR] = 'q';
+  CHECK_EQ(ioctl(pty.slave, set, &old), 0);
+  CHECK_EQ(tcgetattr(pty.slave, &settings), 0);
+  CHECK_EQ(settings.c_lflag, before.c_lflag & ~static_cast<tcflag_t>(ECHO));
+  CHECK_EQ(settings.c_cflag, before.c_cflag);
+  CHECK_EQ(settings.c_cc[VINTR], 'q');
+  CHECK_EQ(memcmp(settings.c_cc + 8, before.c_cc + 8, sizeof before.c_cc - 8), 0);
+  put(pty.master, "thrown away\n");
+  settle();
+  CHECK_EQ(ioctl(pty.slave, set_drained, &old), 0);
+  CHECK_EQ(ioctl(pty.slave, set_flushed, &old), 0);
+  put(pty.master, "kept\n");
+  CHECK(got(pty.slave, "kept\n"));
+  CHECK_ERRNO(ioctl(pty.slave, set, nullptr), EFAULT);
+  close_pair(pty);
+}
+
 // Raw reads: POSIX.1-2017, 11.1.7.
 void test_raw_reads() {
   const Pair pty = open_pair();
@@ -358,6 +393,7 @@ int main(int argc, char** argv) {
   test_opening();
   test_lines();
   test_settings();
+  test_old_settings();
   test_raw_reads();
   test_bulk();
   test_poll();
