@@ -242,6 +242,16 @@ class Caches(unittest.TestCase):
         self.assertLess(pages["cache-aware"] * 10, pages["least-loaded"])
         self.assertLess(elapsed["cache-aware"], elapsed["least-loaded"])
 
+    def test_small_threads_go_back_where_they_are_cached(self):
+        """Two threads fit beside each other into each cache, also when they begin by sleeping."""
+        tasks = {"t": {"instance": 8, "loop": 200, "sleep": 400, "run": 80, "memory_kib": 12}}
+        machine = {"cores": 4, "cache_kib": 48}
+        for placement in ("affinity", "cache-aware"):
+            _, fetched = self.fetched(tasks, machine, placement=placement, migration="none")
+            self.assertEqual(fetched["t"], 8 * 3, placement)
+        _, fetched = self.fetched(tasks, machine, placement="random", migration="none")
+        self.assertGreater(fetched["t"], 20 * 8 * 3)
+
 
 class Tables(unittest.TestCase):
     def test_the_same_columns_as_the_kernels(self):

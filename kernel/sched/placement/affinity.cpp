@@ -1,8 +1,7 @@
-// Affinity: back to the last core while its cache is warm, whether that core is idle or not; else, and for new
-// entities, the core with the fewest. Warm means that little time has passed since the entity ran there. Source: Squillante,
-// Lazowska: Using Processor-Cache Affinity Information in Shared-Memory Multiprocessor Scheduling (1993). Cost: O(1), else
-// O(cores).
-#include "sched/placement/least_of.h"
+// Affinity: back to the last core while its cache is warm, whether that core is idle or not; else the core with the fewest, and
+// new entities in turn. Warm means that little time has passed since the entity ran there. Source: Squillante, Lazowska: Using
+// Processor-Cache Affinity Information in Shared-Memory Multiprocessor Scheduling (1993). Cost: O(1), else O(cores).
+#include "sched/placement/going_back.h"
 
 namespace corral::sched {
 
@@ -15,20 +14,15 @@ class Affinity final : public PlacementPolicy {
   enum : size_t { warm, crowd };
 
   CoreId select(const PlacementRequest& request, const SystemView& system) override {
-    const SchedulingEntity& entity = request.entity;
-    const bool created = request.reason == PlacementReason::created;
-    if (!created && entity.has_run() && request.candidates.contains(entity.last_core)) {
-      const u32 load = system.cores[entity.last_core.value].load();
-      const bool is_warm = request.now - entity.last_ran < system.tunables.time(warm);
-      if (load == 0 || (is_warm && load < system.tunables.number(crowd))) return entity.last_core;
-    }
+    if (request.reason == PlacementReason::created) return new_ones_.select(request, system);
+    const auto most = static_cast<u64>(system.tunables.number(crowd));
+    if (goes_back(request, system, system.tunables.time(warm), most)) return request.entity.last_core;
     const auto threads = [](const CoreStatistics& core) -> u64 { return core.load(); };
-    const auto threads_here = [created](const CoreStatistics& core) -> u64 {
-      const u64 load = core.load();
-      return created && load > 0 ? load - 1 : load;  // its creator does not count
-    };
-    return system.id_of(*least(request, system.cores.data(), threads, threads_here).core);
+    return system.id_of(*least(request, system.cores.data(), threads, threads).core);
   }
+
+ private:
+  NewOnesInTurn new_ones_;
 };
 
 }  // namespace corral::sched

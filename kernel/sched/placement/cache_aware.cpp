@@ -1,12 +1,12 @@
 // Cache-aware: a core costs what a thread would wait there and what it would lose to those who are there, both counted in pages that
 // have to be fetched into a cache: each of them takes a turn, and drives out as much as those use who ran there lately. Leaving
 // the core where it ran last costs what the thread itself uses, while that cache is warm. So a thread that uses much waits for
-// its cache, and those that use much keep apart. One that uses little, or of which nothing is known, goes by load alone, as
-// least-loaded.
+// its cache, and those that use much keep apart. One that uses little fits beside others: it goes back while its cache is warm, as
+// with affinity, and new ones are spread. One of which nothing is known goes by load alone, as least-loaded.
 //
 // Source: the cache-aware policy that paper 000 asks for (section 5.2.1), which goes by what caches tell so that there is less contention
 // for them. Cost: O(cores).
-#include "sched/placement/least_of.h"
+#include "sched/placement/going_back.h"
 
 namespace corral::sched {
 
@@ -16,14 +16,15 @@ class CacheAware final : public LeastOf<LoadInThreads> {
   static constexpr Tunable tunables[] = {
       {"turn", Unit::number, 1, 1'000'000, 500, "pages of 4 KiB that are fetched in the time for which one waits for a thread"},
       {"warm", Unit::microseconds, 0, 10'000'000, 10'000, "time after which a core's cache has forgotten a thread"},
+      {"crowd", Unit::number, 1, 10'000, 4, "threads on a core with which nobody who uses little goes back there"},
   };
-  enum : size_t { turn, warm };
+  enum : size_t { turn, warm, crowd };
 
   CoreId select(const PlacementRequest& request, const SystemView& system) override {
     const SchedulingEntity& entity = request.entity;
     const u64 own = entity.resources.load(Order::relaxed).pages();
     const auto pages_of_a_turn = static_cast<u64>(system.tunables.number(turn));
-    if (own * little <= pages_of_a_turn) return LeastOf::select(request, system);
+    if (own * little <= pages_of_a_turn) return select_for_little(request, system);
     const CoreStatistics* const cores = system.cores.data();
     const bool stays = stays_if_idle(request);
     if (stays && cores[entity.last_core.value].load() == 0) return entity.last_core;
@@ -42,6 +43,15 @@ class CacheAware final : public LeastOf<LoadInThreads> {
   }
 
  private:
+  CoreId select_for_little(const PlacementRequest& request, const SystemView& system) {
+    if (request.reason == PlacementReason::created) return new_ones_.select(request, system);
+    const auto most = static_cast<u64>(system.tunables.number(crowd));
+    const bool known = request.entity.resources.load(Order::relaxed).known();
+    if (known && goes_back(request, system, system.tunables.time(warm), most)) return request.entity.last_core;
+    return LeastOf::select(request, system);
+  }
+
+  NewOnesInTurn new_ones_;
   static constexpr u64 little = 16;  // a thread that is fetched in this part of a turn
 };
 

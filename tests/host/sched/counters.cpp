@@ -157,7 +157,7 @@ TEST_F(CacheAwareOf, WaitsWhereTheRefillWouldCostMore) {
   EXPECT_EQ(woken("cache-aware:warm=10001"), 3u);
   entity.last_ran = now;
   uses(small);
-  EXPECT_EQ(woken("cache-aware:turn=1000"), 1u) << "16 KiB are not";
+  EXPECT_EQ(woken("cache-aware:turn=60"), 1u) << "16 KiB are not";
   say(3, 0, large);
   EXPECT_EQ(woken("cache-aware:turn=1000"), 3u) << "its own core is idle";
 }
@@ -179,11 +179,21 @@ TEST_F(CacheAwareOf, LargeWorkingSetsKeepApart) {
   EXPECT_EQ(woken("cache-aware:turn=1000"), 1u) << "who sleeps needs nothing";
 }
 
-TEST_F(CacheAwareOf, WhoUsesLittleGoesByLoad) {
-  for (u32 core = 0; core < 4; ++core) say(core, 1, core == 2 ? small : large);
+TEST_F(CacheAwareOf, WhoUsesLittleGoesBackWhileItsCacheIsWarm) {
+  for (u32 core = 0; core < 4; ++core) say(core, core == 1 ? 0 : 3, core == 2 ? small : large);
   uses(small);
   EXPECT_EQ(woken("cache-aware:turn=1000"), 3u);
-  say(3, 3, large);
+  EXPECT_EQ(woken("cache-aware:turn=1000,warm=0"), 1u);
+  EXPECT_EQ(woken("cache-aware:turn=1000,crowd=3"), 1u) << "too many are there";
+  uses({});
+  EXPECT_EQ(woken("cache-aware:turn=1000"), 1u) << "nothing is known of it";
+}
+
+TEST_F(CacheAwareOf, WhoUsesLittleGoesByLoadWhereThereIsACrowd) {
+  for (u32 core = 0; core < 4; ++core) say(core, 1, core == 2 ? small : large);
+  uses(small);
+  say(3, 4, large);
+  EXPECT_NE(woken("cache-aware:turn=1000"), 3u);
   EXPECT_EQ(woken("cache-aware:turn=1000"), woken("least-loaded"));
 }
 
@@ -229,7 +239,7 @@ TEST_F(ResourceAwareOf, LoadComesFirst) {
   EXPECT_EQ(placed("resource-aware:thread=1024", PlacementReason::created, 3), 0u) << "twice as much is just as much";
 }
 
-// Without figures both decide as least-loaded does, whatever the cores say.
+// Without figures both decide as least-loaded does, whatever the cores say; but cache-aware lets new threads take turns.
 TEST(WithoutFigures, LoadAloneCounts) {
   OwnedPlacer placer{"least-loaded"};
   Random random{17};
@@ -250,7 +260,7 @@ TEST(WithoutFigures, LoadAloneCounts) {
       return placer->choose(entity, reason, CoreSet::first(8), here, Instant{i});
     };
     const CoreId expected = ask("least-loaded");
-    ASSERT_EQ(ask("cache-aware"), expected) << i;
+    if (reason == PlacementReason::woken) { ASSERT_EQ(ask("cache-aware"), expected) << i; }
     ASSERT_EQ(ask("resource-aware"), expected) << i;
   }
 }

@@ -91,6 +91,39 @@ INSTANTIATE_TEST_SUITE_P(Placements, ByLoad,
                          testing::Values("least-loaded", "least-weight", "least-busy", "affinity", "blend", "cache-aware",
                                          "resource-aware"));
 
+class ByCaches : public testing::TestWithParam<const char*> {};
+
+// A pool: each thread waits for work before the next one is made, so that load never tells of it.
+TEST_P(ByCaches, NewThreadsThatSleepAtOnceSpreadEvenly) {
+  for (u32 cores = 1; cores <= 9; ++cores) {
+    OwnedPlacer placer{GetParam()};
+    const CoreId creator{cores / 2};
+    placer->statistics(creator).publish(1, weight_of_nice_0, 0);
+    std::vector<u32> threads(cores, 0);
+    for (u32 i = 0; i < 3 * cores; ++i) {
+      const SchedulingEntity entity;
+      ++threads[placer->choose(entity, PlacementReason::created, CoreSet::first(cores), creator, Instant{i}).value];
+    }
+    EXPECT_EQ(threads, std::vector<u32>(cores, 3)) << cores << " cores";
+  }
+}
+
+// Turns are only between cores that are equal otherwise.
+TEST_P(ByCaches, NewThreadsGoWhereTheFewestAre) {
+  OwnedPlacer placer{GetParam()};
+  for (u32 core = 0; core < 4; ++core) placer->statistics(CoreId{core}).publish(core == 2 ? 1 : 2, weight_of_nice_0, 0);
+  const SchedulingEntity entity;
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(placer->choose(entity, PlacementReason::created, CoreSet::first(4), CoreId{0}, Instant{i}).value % 2, 0u);
+  }
+  CoreSet odd;
+  odd.add(CoreId{1});
+  odd.add(CoreId{3});
+  EXPECT_EQ(placer->choose(entity, PlacementReason::created, odd, CoreId{0}, Instant{9}).value % 2, 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Placements, ByCaches, testing::Values("affinity", "cache-aware"));
+
 struct FourCores : testing::Test {
   // What core `core` says of itself.
   void say(u32 core, u32 runnable, u64 weight) { placer->statistics(CoreId{core}).publish(runnable, weight, 0); }
