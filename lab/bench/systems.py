@@ -44,7 +44,7 @@ def program(name: str) -> bytes:
     return path.read_bytes()
 
 
-def _parts(system: str, instrument: str, job: Job, work: Path) -> iso.Entry:
+def parts(system: str, instrument: str, job: Job, work: Path) -> iso.Entry:
     """Kernel, initramfs and command line of this system."""
     files = {**job.files, SCRIPT: (job.script + CLOSING).encode()}
     if system == "linux":
@@ -64,13 +64,13 @@ def run(system: str, instrument: str, cores: int, job: Job, *, memory_mib: int =
     """
     with tempfile.TemporaryDirectory(prefix="corral-bench-") as name:
         work = Path(name)
-        parts = _parts(system, instrument, job, work)
+        made = parts(system, instrument, job, work)
         if instrument == "bochs":
-            image = iso.make(parts, work / "bench.iso", quiet=True)
+            image = iso.make(made, work / "bench.iso", quiet=True)
             session = bochs.Session(work / "session")
             text = bochs.run(session, image, cores, memory_mib, timeout=patience or BOCHS_LIMIT_SECONDS)
         else:
-            boot = Boot(parts.kernel, parts.initramfs, parts.line)
+            boot = Boot(made.kernel, made.initramfs, made.line)
             emulated = Machine(cores, memory_mib=memory_mib, seed=job.seed, count_instructions=instrument == "icount")
             with guest.Guest(emulated, boot, patience=patience or QEMU_LIMIT_SECONDS) as machine:
                 machine.ended()

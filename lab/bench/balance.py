@@ -1,0 +1,180 @@
+"""Threads that compute, sleep and are placed anew each time they wake, under every placement and migration, beside Linux.
+
+The load is the one with which paper 000 wanted to compare placements (section 5.2.1; user/programs/balance.cpp). Cores run at the
+same time in virtual time and have caches by the model of lab/plugin/, so a run repeats to the last count; what differs from run to
+run is the seed of the threads' sleeps, and shown is the median of several.
+"""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+
+from lab import boot_options, cache_model
+from lab.bench import balance_plot, table
+from lab.bench.balance_run import Found, Load, Runs, once
+from lab.bench.bench import RUNS, Bench
+from lab.bench.results import Results, Row, medians
+from lab.options import Parser
+from lab.problem import Problem
+from lab.progress import Progress
+
+NAME = "balance"
+PLACEMENT, MIGRATION = "sched.placement", "sched.migration"
+BASELINE = "random"  # the placement that the others are measured against, with the same migration
+CORES = (4,)
+# Sections of which three fit beside each other into a cache of today, not four: threads gain by staying, and lose by crowding.
+LOADS = (
+    Load("light", 8, 12, 100, 1000),
+    Load("busy", 8, 12, 100, 400),
+    Load("crowded", 16, 12, 60, 400),
+)
+QUICK_PLACEMENTS = ("random", "least-loaded", "affinity", "cache-aware")
+QUICK_MIGRATIONS = ("none", "pull")
+NEITHER = ("calculations", "instructions.user", "instructions.kernel")  # better neither higher nor lower
+
+
+@dataclass(frozen=True)
+class Choice:
+    placement: str  # with tunables, if any
+    migration: str
+
+    @property
+    def options(self) -> str:
+        return f"{PLACEMENT}={self.placement} {MIGRATION}={self.migration}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    systems: tuple[str, ...]
+    cores: tuple[int, ...]
+    choices: tuple[Choice, ...]
+    seeds: tuple[int, ...]
+    caches: str
+    options: str = ""  # more for Corral's kernel
+    quick: bool = False
+
+    def __post_init__(self) -> None:
+        for option in " ".join([self.options, *(choice.options for choice in self.choices)]).split():
+            name, _, value = option.partition("=")
+            boot_options.check(name, value)
+
+    @property
+    def model(self) -> str:
+        return f"{self.caches},quantum=500,clock=parallel"
+
+    def options_of(self, choice: Choice) -> str:
+        return f"{choice.options} {self.options}".strip()
+
+    def boots(self) -> Iterator[Runs]:
+        for cores in self.cores:
+            for choice in self.choices if "corral" in self.systems else ():
+                yield Runs("corral", cores, LOADS, self.seeds, self.model, self.options_of(choice))
+            if "linux" in self.systems:
+                yield Runs("linux", cores, LOADS, self.seeds, self.model)
+
+
+def rows(runs: Runs, found: list[Found]) -> Iterator[Row]:
+    for one in found:
+        for metric, value in one.metrics.items():
+            better = "neither" if metric in NEITHER else "lower"
+            yield Row(runs.system, "model", runs.cores, one.load.threads, f"{one.load.name}.{metric}", value, runs.options, better=better)
+
+
+def check_sums(found: list[Found], sums: dict[tuple[Load, int], str]) -> None:
+    """Whoever ran them, and where: the same threads have computed the same."""
+    for one in found:
+        if sums.setdefault((one.load, one.seed), one.checksum) != one.checksum:
+            raise Problem(f"load {one.load.name}, seed {one.seed}: the threads' sums are {one.checksum}, and were "
+                          f"{sums[(one.load, one.seed)]} before", "a thread was lost or its memory damaged: please report it")
+
+
+def measure(plan: Plan) -> Results:
+    measured: list[Row] = []
+    sums: dict[tuple[Load, int], str] = {}
+    todo = list(plan.boots())
+    with Progress("Balancing threads under the cache model") as progress:
+        for number, runs in enumerate(todo):
+            progress.of(number, len(todo), f"{runs.system}, {runs.cores} cores {runs.options}")
+            found = once(runs)
+            check_sums(found, sums)
+            measured += rows(runs, found)
+        progress.done(f"{len(todo)} boots")
+    return Results(NAME, medians(measured))
+
+
+# --- what is told ---------------------------------------------------------------------------------------------------------
+
+Figures = dict[str, float]  # of one load at one place, by metric
+
+
+def figures(results: Results, system: str, cores: int, options: str) -> dict[str, Figures]:
+    """By load."""
+    told: dict[str, Figures] = {}
+    for row in results.rows:
+        if (row.system, row.cores, row.options) == (system, cores, options):
+            load, _, metric = row.metric.partition(".")
+            told.setdefault(load, {})[metric] = row.value
+    return told
+
+
+def refills(of: Figures) -> float:
+    return sum(of[f"refills.{mode}"] for mode in cache_model.MODES)
+
+
+def change(value: float, before: float) -> str:
+    return f"{100 * (value - before) / before:+.0f} %" if before else "-"
+
+
+def _cells(of: Figures, baseline: Figures | None) -> list[str]:
+    against = [change(of["runtime_us"], baseline["runtime_us"]), change(refills(of), refills(baseline))] if baseline else ["", ""]
+    thousands = [table.number(of[f"refills.{mode}"] / 1000) for mode in cache_model.MODES]
+    wakes = [table.number(of[f"wake_{which}_ns"] / 1000, 0) for which in ("p50", "p99", "worst")]
+    wasted = table.number(of["wasted_us"] / 1000) if "wasted_us" in of else "-"
+    return [table.number(of["runtime_us"] / 1000), against[0], *thousands, against[1], table.number(of["l2_refills.user"] + of["l2_refills.kernel"], 0),
+            table.number(of["moves"], 0), *wakes, wasted]
+
+
+HEAD = ("placement", "migration", "ms", "to random", "refills, user", "kernel", "to random", "L2", "moves", "wake p50", "p99", "worst", "wasted ms")
+
+
+def _table(results: Results, plan: Plan, cores: int, load: Load) -> list[str]:
+    body = []
+    for choice in plan.choices if "corral" in plan.systems else ():
+        of = figures(results, "corral", cores, plan.options_of(choice))[load.name]
+        baseline = figures(results, "corral", cores, plan.options_of(Choice(BASELINE, choice.migration))).get(load.name)
+        body.append([choice.placement, choice.migration, *_cells(of, baseline)])
+    if "linux" in plan.systems:
+        body.append(["Linux", "", *_cells(figures(results, "linux", cores, "")[load.name], None)])
+    title = (f"{load.name}: {load.threads} threads, sections of {load.section_kib} KiB, {load.rounds} rounds, sleeps of up to "
+             f"{load.sleep_us} us; {cores} core{'s' if cores > 1 else ''}")
+    return ["", title, "", *table.lines(HEAD, body)]
+
+
+def report(results: Results, plan: Plan) -> list[str]:
+    lines = [f"Median of {len(plan.seeds)} seeds; caches: {plan.caches}. ms: virtual time until all have ended; refills of cores' own caches, "
+             "thousands; wake: us from the end of a sleep until the thread runs; wasted: cores idled beside waiting threads."]
+    for cores, load in product(plan.cores, LOADS):
+        lines += _table(results, plan, cores, load)
+    return [*lines, *(["", "--quick: one seed, few policies. A look, not a result."] if plan.quick else [])]
+
+
+def declare(parser: Parser) -> None:
+    parser.add_argument("--placement", action="append", metavar="NAME", help="only this one, such as affinity:warm=500; again for more")
+    parser.add_argument("--migration", action="append", metavar="NAME", help="only this one, such as pull:hot=200; again for more")
+    parser.add_argument("--caches", choices=cache_model.PRESETS, default="today", help="of the model (default today)")
+
+
+def plan_of(values: Namespace, _: str, systems: tuple[str, ...]) -> Plan:
+    known = boot_options.policies()
+    placements = values.placement or (QUICK_PLACEMENTS if values.quick else known[PLACEMENT])
+    migrations = values.migration or (QUICK_MIGRATIONS if values.quick else known[MIGRATION])
+    choices = tuple(Choice(*both) for both in product(placements, migrations))
+    seeds = tuple(range(1, 1 + (values.runs or (1 if values.quick else RUNS))))
+    return Plan(systems, tuple(values.cores or CORES), choices, seeds, values.caches, values.append, values.quick)
+
+
+BENCH = Bench(NAME, "threads that compute and sleep, under every placement and migration, by a model of caches", {"model": "model"}, plan_of,
+              measure, report, balance_plot.draw, declare)
