@@ -95,11 +95,11 @@ def chosen(names: str | None, *, quick: bool) -> tuple[Load, ...]:
 
 
 @functools.cache
-def files(loads: tuple[Load, ...]) -> dict[str, bytes]:
-    """The programs, the libraries that they need, and the dynamic linker: all for one directory of the guest."""
+def programs(names: frozenset[str]) -> dict[str, bytes]:
+    """Programs of Debian, the libraries that they need, and the dynamic linker: all for one directory of the guest."""
     tree = debian.tree()
     found: dict[str, bytes] = {}
-    wanted = [LINKER, *sorted({load.program for load in loads})]
+    wanted = [LINKER, *sorted(names)]
     while wanted:
         name = wanted.pop()
         if name in found:
@@ -144,7 +144,7 @@ def boots(plan: Plan) -> Iterator[tuple[int, str]]:
 
 def once(plan: Plan, system: str, cores: int, patience: float | None = None) -> list[Row]:
     """One boot, in which everything is measured."""
-    job = systems.Job(script(plan), files(plan.loads), plan.options)
+    job = systems.Job(script(plan), programs(frozenset(load.program for load in plan.loads)), plan.options)
     text = systems.run(system, plan.instrument, cores, job, memory_mib=MEMORY_MIB, patience=patience)
     found = parse(text)
     missing = [load.name for load in plan.loads if load.name not in found]
