@@ -20,15 +20,18 @@ class CompletelyFair final : public SchedulingAlgorithm {
       {"turn", Unit::percent_of_tick, 1, 10'000, 100, "the shortest turn; shorter ones cost more in switches than they gain"},
       {"lead", Unit::percent_of_tick, 0, 10'000, 25, "how far a running thread may be ahead of a woken one and go on"},
       {"undisturbed", Unit::percent_of_tick, 0, 10'000, 25, "the beginning of a turn, in which no woken thread preempts"},
+      {"overdue", Unit::percent_of_tick, 0, 10'000, 75,
+       "how far a running thread is ahead of a woken one that preempts at once"},
       {"credit", Unit::percent_of_tick, 0, 10'000, 300, "how far behind the others a sleeper may come back"},
   };
-  enum : size_t { latency, turn, lead, undisturbed, credit };
+  enum : size_t { latency, turn, lead, undisturbed, overdue, credit };
 
   explicit CompletelyFair(const AlgorithmParameters& parameters)
       : latency_{parameters.tunables.number(latency)},
         minimum_slice_{parameters.tunables.number(turn)},
         wake_up_lead_{parameters.tunables.number(lead)},
         undisturbed_{parameters.tunables.number(undisturbed)},
+        overdue_{parameters.tunables.number(overdue)},
         sleeper_credit_{parameters.tunables.number(credit)} {}
 
   void enqueue(SchedulingEntity& entity, EnqueueReason reason, Instant now) override {
@@ -99,9 +102,7 @@ class CompletelyFair final : public SchedulingAlgorithm {
     if (first == nullptr) return never;
     const i64 ahead = minimum_ + runtime_of(running) - runtime_of(*first);
     i64 left = slice_of(running) - turn_used_.ns;
-    if (challenger_ == first && ahead > virtual_time(wake_up_lead_, first->weight)) {
-      left = least_of(left, undisturbed_ - turn_used_.ns);
-    }
+    if (challenger_ == first) left = least_of(left, left_beside(*first, running, ahead));
     return left > 0 ? now + Duration{left} : now;
   }
 
@@ -130,6 +131,16 @@ class CompletelyFair final : public SchedulingAlgorithm {
     return share > minimum_slice_ ? share : minimum_slice_;
   }
 
+  // How long `running` may go on, ahead of a woken entity by so much, in ns; at most 0: it is to be preempted.
+  [[nodiscard]] i64 left_beside(const SchedulingEntity& woken, const SchedulingEntity& running, i64 ahead) const {
+    // Who runs seldom is far behind. Those who talk, and run as much as each other, are not.
+    if (ahead > virtual_time(overdue_, woken.weight)) return 0;
+    const i64 lead = virtual_time(wake_up_lead_, woken.weight);
+    const i64 undisturbed = undisturbed_ - turn_used_.ns;
+    const i64 until_ahead = ahead > lead ? 0 : real_time(lead - ahead, running.weight) + 1;
+    return undisturbed > until_ahead ? undisturbed : until_ahead;
+  }
+
   void raise_minimum(i64 to) {
     if (to > minimum_) minimum_ = to;
   }
@@ -144,6 +155,7 @@ class CompletelyFair final : public SchedulingAlgorithm {
   const i64 minimum_slice_;   // ns: shorter turns would cost more in switches than they gain
   const i64 wake_up_lead_;    // ns that the running entity may be ahead of a woken one without being preempted
   const i64 undisturbed_;     // ns of each turn in which no woken entity preempts: else two that talk switch at every word
+  const i64 overdue_;         // ns that the running entity is ahead of a woken one that preempts it at once
   const i64 sleeper_credit_;  // virtual ns that a sleeper may come back behind the minimum
 };
 

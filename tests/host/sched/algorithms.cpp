@@ -243,7 +243,7 @@ TEST(Cfs, AWokenThreadLeavesTheRunningOneAQuarterOfATick) {
   const Instant soon = Instant{} + microseconds(100);
   cfs->charge(writer, microseconds(100), soon);
   cfs->enqueue(reader, EnqueueReason::woken, soon);  // it has slept for so long that it comes first
-  EXPECT_EQ(cfs->review(writer, soon), soon + microseconds(11900)) << "the writer is not ahead by enough";
+  EXPECT_EQ(cfs->review(writer, soon), soon + microseconds(900) + Duration{1}) << "then the writer is ahead by enough";
   cfs->charge(writer, microseconds(899), soon + microseconds(899));
   EXPECT_GT(cfs->review(writer, soon + microseconds(899)), soon + microseconds(899));
   cfs->charge(writer, microseconds(300), soon + microseconds(1199));
@@ -257,6 +257,26 @@ TEST(Cfs, AWokenThreadLeavesTheRunningOneAQuarterOfATick) {
   reader.last_ran = Instant{} + milliseconds(2);
   cfs->enqueue(reader, EnqueueReason::woken, Instant{} + milliseconds(3));
   EXPECT_EQ(cfs->review(writer, Instant{} + milliseconds(3)), Instant{} + milliseconds(3) + microseconds(990));
+}
+
+TEST(Cfs, AWokenThreadThatSeldomRunsPreemptsAtOnce) {
+  struct Trial {
+    const char* algorithm;
+    Duration slept, left;
+  };
+  // Behind by what it slept, by three ticks at most.
+  for (const Trial& trial : {Trial{"cfs", milliseconds(2), microseconds(990)}, Trial{"cfs", milliseconds(4), Duration{}},
+                             Trial{"cfs", seconds(5), Duration{}}, Trial{"cfs:overdue=300", seconds(5), microseconds(990)}}) {
+    OwnedAlgorithm cfs{trial.algorithm, parameters};
+    SchedulingEntity writer, seldom;
+    const Instant begin = Instant{} + trial.slept;
+    const Instant now = begin + microseconds(10);
+    cfs->enqueue(writer, EnqueueReason::migrated, begin);
+    ASSERT_EQ(cfs->pick(begin).entity, &writer);
+    cfs->charge(writer, microseconds(10), now);
+    cfs->enqueue(seldom, EnqueueReason::woken, now);
+    EXPECT_EQ(cfs->review(writer, now), now + trial.left) << trial.algorithm << " " << trial.slept.ns;
+  }
 }
 
 TEST(Cfs, ALighterThreadGetsAShorterTurnButNotBelowATick) {
