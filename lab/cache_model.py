@@ -44,6 +44,7 @@ class Report:
     label: str
     l1: Sums
     l2: Sums
+    l2_cores: int  # that share one
     cores: list[dict[str, Any]]  # "core": its number; "user" and "kernel": Sums
     threads: list[dict[str, Any]]  # the same with "thread" and "name"; thread 0: while no thread was known to run
 
@@ -62,7 +63,7 @@ def read(file: Path) -> list[Report]:
     reports = []
     for line in file.read_text(encoding="ascii").splitlines():
         told = json.loads(line)
-        reports.append(Report(told["label"], told["l1"], told["l2"], told["cores"], told["threads"]))
+        reports.append(Report(told["label"], told["l1"], told["l2"], told["l2_cores"], told["cores"], told["threads"]))
     return reports
 
 
@@ -83,8 +84,9 @@ def _rows(who: str, sums: dict[str, Any]) -> list[list[str]]:
 def lines(report: Report) -> list[str]:
     """For people."""
     title = "at the end" if report.label == END else f"at mark {report.label}"
+    sharers = f" by {report.l2_cores} cores each" if report.l2_cores < len(report.cores) else ""
     out = [f"cache model, {title}: L1 {_size(report.l1)}, {report.l1['ways']} ways, of each core; "
-           f"L2 {_size(report.l2)}, {report.l2['ways']} ways, shared; lines of {report.l1['line']} bytes"]
+           f"L2 {_size(report.l2)}, {report.l2['ways']} ways, shared{sharers}; lines of {report.l1['line']} bytes"]
     body = [row for core in report.cores for row in _rows(f"core {core['core']}", core)]
     body += _rows("all cores", _together(report.cores))
     threads = sorted((each for each in report.threads if each["thread"] != 0),

@@ -5,7 +5,10 @@
 namespace corral::cache_model {
 
 Machine::Machine(u32 cores, const Parameters& parameters)
-    : parameters_{parameters}, inboxes_(cores), shared_{parameters.l2, inboxes_}, turns_{cores, parameters} {
+    : parameters_{parameters},
+      inboxes_(cores),
+      shared_{parameters.l2, parameters.l2_cores(cores), inboxes_},
+      turns_{cores, parameters} {
   for (u32 i = 0; i < cores; ++i) cores_.emplace_back(i, parameters_, inboxes_[i], shared_);
 }
 

@@ -48,6 +48,7 @@ const char* use_word(std::string_view key, std::string_view value, Parameters& t
   if (key == "preset") return use_preset(value, to) ? nullptr : "pi or today";
   if (key == "l1") return shape(to.l1);
   if (key == "l2") return shape(to.l2);
+  if (key == "l2per") return parse(value, to.l2_per) && to.l2_per <= 64 ? nullptr : "0 to 64 cores";
   if (key == "l1lat") return cycles(to.l1_latency);
   if (key == "l2lat") return cycles(to.l2_latency);
   if (key == "quantum") return cycles(to.quantum);
@@ -57,7 +58,7 @@ const char* use_word(std::string_view key, std::string_view value, Parameters& t
     to.report = value;
     return to.report.empty() ? "the name of a file" : nullptr;
   }
-  return "one of preset, l1, l2, l1lat, l2lat, quantum, clock, roi, out";
+  return "one of preset, l1, l2, l2per, l1lat, l2lat, quantum, clock, roi, out";
 }
 
 }  // namespace

@@ -17,13 +17,17 @@ enum class GuestClock : u8 {
 
 struct Parameters {
   CacheShape l1{16 << 10, 4, 64};  // of each core
-  CacheShape l2{128 << 10, 16, 64};  // of all cores
+  CacheShape l2{128 << 10, 16, 64};  // of those that share one
+  u32 l2_per = 0;  // so many neighbouring cores share one, up to 64; 0: all do
   u32 l1_latency = 10;  // cycles that a refill from the shared cache costs
   u32 l2_latency = 100;  // ... and those that memory costs beyond that
   u32 quantum = 0;  // cycles that a core's turn takes; 0: as QEMU likes
   GuestClock clock = GuestClock::instructions;
   bool region_only = false;  // counts only between the marks `start` and `stop`
   std::string report;  // file for it; empty: none is written
+
+  // How many share one, of so many.
+  [[nodiscard]] u32 l2_cores(u32 cores) const { return l2_per == 0 ? cores : l2_per; }
 };
 
 // Reads words such as "l1=32K:8"; a later one counts. Answers what is wrong with them; empty: nothing.

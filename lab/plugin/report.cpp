@@ -37,6 +37,7 @@ std::string of(const CacheShape& shape) {
 std::string as_json(std::string_view label, const Parameters& parameters, std::span<const Reading> cores,
                     const ThreadUses& threads) {
   std::string out = "{\"label\": " + quoted(label) + ", \"l1\": " + of(parameters.l1) + ", \"l2\": " + of(parameters.l2) +
+                    ", \"l2_cores\": " + std::to_string(parameters.l2_cores(static_cast<u32>(cores.size()))) +
                     ", \"l1_latency\": " + std::to_string(parameters.l1_latency) +
                     ", \"l2_latency\": " + std::to_string(parameters.l2_latency) + ", \"cores\": [";
   for (size_t i = 0; i < cores.size(); ++i) {

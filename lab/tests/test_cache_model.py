@@ -14,11 +14,11 @@ def sums(start: int) -> dict[str, int]:
     return {event: start + i for i, event in enumerate(cache_model.EVENTS)}
 
 
-def told(label: str, threads: int) -> str:
+def told(label: str, threads: int, l2_cores: int = 2) -> str:
     cores = [{"core": i, "user": sums(10), "kernel": sums(100)} for i in range(2)]
     named = [{"thread": i, "name": "worker", "user": sums(i * 1000), "kernel": sums(0)} for i in range(threads)]
     cache = {"size": 16384, "ways": 4, "line": 64}
-    return json.dumps({"label": label, "l1": cache, "l2": cache | {"size": 1 << 21}, "l1_latency": 1, "l2_latency": 2,
+    return json.dumps({"label": label, "l1": cache, "l2": cache | {"size": 1 << 21}, "l2_cores": l2_cores, "l1_latency": 1, "l2_latency": 2,
                        "cores": cores, "threads": named})
 
 
@@ -67,6 +67,8 @@ class Tables(unittest.TestCase):
         self.assertRegex(text, r"(?m)^all cores +user +20 +22")
         self.assertLess(text.index("2 worker"), text.index("1 worker"), "who needs most comes first")
         self.assertNotIn("0 worker", text)
+        [clustered] = self.reports(told("end", 1, l2_cores=1))
+        self.assertIn("ways, shared by 1 cores each;", cache_model.lines(clustered)[0])
         self.assertEqual(last.total("kernel", "cycles"), 202)
         self.assertEqual(last.thread("worker")["user"]["instructions"], 3000)
 
@@ -77,7 +79,7 @@ class Tables(unittest.TestCase):
     def test_an_empty_region_is_explained(self) -> None:
         nothing = {event: 0 for event in cache_model.EVENTS}
         cache = {"size": 16384, "ways": 4, "line": 64}
-        report = cache_model.Report("end", cache, cache, [{"core": 0, "user": nothing, "kernel": nothing}], [])
+        report = cache_model.Report("end", cache, cache, 1, [{"core": 0, "user": nothing, "kernel": nothing}], [])
         self.assertIn("roi=on", cache_model.lines(report)[-1])
 
 

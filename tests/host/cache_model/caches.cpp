@@ -18,10 +18,12 @@ using cache_model::SharedCache;
 
 class Both {
  public:
-  Both(u32 cores, const CacheShape& l1, const CacheShape& l2)
-      : inboxes_(cores), shared_{l2, inboxes_}, reference_{cores, l1, l2} {
+  Both(u32 cores, const CacheShape& l1, const CacheShape& l2, u32 cores_of_one_l2)
+      : inboxes_(cores), shared_{l2, cores_of_one_l2, inboxes_}, reference_{cores, l1, l2, cores_of_one_l2} {
     for (u32 i = 0; i < cores; ++i) own_.emplace_back(i, l1, inboxes_[i], shared_);
   }
+
+  Both(u32 cores, const CacheShape& l1, const CacheShape& l2) : Both{cores, l1, l2, cores} {}
 
   // False: they do not agree.
   [[nodiscard]] bool access(u32 core, u64 line, bool store) {
@@ -94,6 +96,38 @@ TEST(Caches, AgreeAboutCoresThatShare) {
     }
     EXPECT_GT(both.snoops, 500u);
   }
+}
+
+TEST(Caches, AgreeAboutNeighboursThatShare) {
+  for (u64 seed = 1; seed <= 40; ++seed) {
+    Random random{seed};
+    const u32 cores = 3 + static_cast<u32>(seed % 6);
+    const u32 of_one = 1 + static_cast<u32>(seed % 3);
+    Both both{cores, small_l1, small_l2, of_one};
+    for (int i = 0; i < 5'000; ++i) {
+      const u64 line = random.below(random.one_in(2) ? 8 : 150);
+      const bool store = random.one_in(seed % 2 == 0 ? 3 : 20);
+      ASSERT_TRUE(both.access(static_cast<u32>(random.below(cores)), line, store)) << seed << ' ' << i;
+    }
+    EXPECT_GT(both.snoops, 100u);
+  }
+}
+
+TEST(Caches, ALineIsFetchedFromTheOtherSharedCache) {
+  for (const u32 writer : {1u, 2u}) {  // the neighbour, or one beyond
+    Both both{4, pi_l1, pi_l2, 2};
+    for (int i = 0; i < 100; ++i) {
+      ASSERT_TRUE(both.access(0, 5, true));
+      ASSERT_TRUE(both.access(writer, 5, true));
+    }
+    EXPECT_EQ(both.refills, 200u);
+    EXPECT_EQ(both.l2_refills, writer == 1 ? 1u : 200u);
+  }
+  Both readers{4, pi_l1, pi_l2, 2};
+  for (int i = 0; i < 100; ++i) {
+    for (u32 core = 0; core < 4; ++core) ASSERT_TRUE(readers.access(core, 5, false));
+  }
+  EXPECT_EQ(readers.l2_refills, 2u) << "each has its own copy";
 }
 
 TEST(Caches, AgreeAboutTheLastCores) {

@@ -28,20 +28,22 @@ TEST(Parameters, AreUnderstood) {
   EXPECT_EQ(understood({"preset=today"}).l2, (CacheShape{2 << 20, 16, 64}));
   EXPECT_EQ(understood({"l1=32K:8"}).l1, (CacheShape{32 << 10, 8, 64}));
   EXPECT_EQ(understood({"l1=4096:1:32", "l2=1M:8:32"}).l1, (CacheShape{4096, 1, 32}));
-  const Parameters all = understood({"l1lat=3", "l2lat=70", "quantum=2000", "clock=parallel", "roi=on", "out=/a/b"});
+  const Parameters all = understood({"l1lat=3", "l2lat=70", "quantum=2000", "clock=parallel", "roi=on", "l2per=2", "out=/a/b"});
   EXPECT_EQ(all.l1_latency, 3u);
   EXPECT_EQ(all.l2_latency, 70u);
   EXPECT_EQ(all.quantum, 2000u);
   EXPECT_EQ(all.clock, GuestClock::parallel);
   EXPECT_TRUE(all.region_only);
+  EXPECT_EQ(all.l2_cores(8), 2u);
+  EXPECT_EQ(understood({}).l2_cores(8), 8u);
   EXPECT_EQ(all.report, "/a/b");
 }
 
 TEST(Parameters, WrongOnesAreRefused) {
-  for (const char* word :
-       {"l1=",       "l1=16K",   "l1=16K:0",   "l1=17K:4", "l1=16K:4:63",     "l1=16K:4:64:1", "l1=5G:4", "l1=16k:4",
-        "l1=48K:16", "l2=1M:65", "l1=-1:4",    "l1lat=x",  "quantum=9999999", "clock=fast",    "roi=yes", "roi",
-        "out=",      "l3=1M:16", "preset=now", ""}) {
+  for (const char* word : {"l1=",      "l1=16K",    "l1=16K:0", "l1=17K:4", "l1=16K:4:63", "l1=16K:4:64:1",   "l1=5G:4",
+                           "l1=16k:4", "l1=48K:16", "l2=1M:65", "l1=-1:4",  "l1lat=x",     "quantum=9999999", "clock=fast",
+                           "roi=yes",  "roi",       "out=",     "l3=1M:16", "l2per=65",    "l2per=x",         "preset=now",
+                           ""}) {
     EXPECT_NE(fault({word}), "") << word;
   }
   EXPECT_NE(fault({"l1=16K:4:32"}).find("lines"), std::string::npos);

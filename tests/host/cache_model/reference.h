@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "lab/plugin/shape.h"
@@ -37,9 +38,11 @@ class ReferenceCache {
 
 class ReferenceMachine {
  public:
-  ReferenceMachine(u32 cores, const cache_model::CacheShape& l1, const cache_model::CacheShape& l2)
-      : shared_{l2}, writable_(cores) {
+  // `cores_of_one` neighbouring cores share an l2.
+  ReferenceMachine(u32 cores, const cache_model::CacheShape& l1, const cache_model::CacheShape& l2, u32 cores_of_one)
+      : cores_of_one_{cores_of_one}, writable_(cores) {
     for (u32 i = 0; i < cores; ++i) own_.emplace_back(l1);
+    for (u32 i = 0; i < cores; i += cores_of_one) shared_.emplace_back(l2);
   }
 
   struct Outcome {
@@ -54,15 +57,30 @@ class ReferenceMachine {
       own_[core].touch(line, now_);
       return outcome;
     }
-    if (!shared_.has(line)) {
+    const u32 cluster = core / cores_of_one_;
+    if (!shared_[cluster].has(line)) {
       outcome.l2_refill = true;
-      if (u64 victim = 0; shared_.oldest_in_the_way(line, victim)) {
-        shared_.drop(victim);
-        for (ReferenceCache& each : own_) each.drop(victim);
+      if (u64 victim = 0; shared_[cluster].oldest_in_the_way(line, victim)) {
+        shared_[cluster].drop(victim);
+        for (u32 each = 0; each < own_.size(); ++each) {
+          if (each / cores_of_one_ == cluster) own_[each].drop(victim);
+        }
+      }
+      in_several_[cluster].erase(line);
+    }
+    shared_[cluster].touch(line, now_);
+    for (u32 other = 0; other < shared_.size(); ++other) {
+      if (other == cluster || !shared_[other].has(line)) continue;
+      if (store) {
+        shared_[other].drop(line);
+        outcome.snooped = true;
+      } else if (outcome.l2_refill) {
+        in_several_[cluster].insert(line);
+        in_several_[other].insert(line);
       }
     }
-    shared_.touch(line, now_);
-    bool alone = true;
+    if (store) in_several_[cluster].erase(line);
+    bool alone = !in_several_[cluster].contains(line);
     for (u32 other = 0; other < own_.size(); ++other) {
       if (other == core || !own_[other].has(line)) continue;
       alone = false;
@@ -80,7 +98,10 @@ class ReferenceMachine {
   }
 
  private:
-  ReferenceCache shared_;
+  u32 cores_of_one_;
+  std::vector<ReferenceCache> shared_;
+  std::map<u32, std::set<u64>>
+      in_several_;  // by shared cache: lines that were fetched while another had them, and not written since
   std::vector<ReferenceCache> own_;
   std::vector<std::map<u64, bool>> writable_;  // of each core, meaningful for lines that it has
   u64 now_ = 0;

@@ -12,10 +12,11 @@
 namespace corral::cache_model {
 namespace {
 
-TEST(CacheModel, CoresMayRunAtOnce) {
-  constexpr u32 cores = 4;
+constexpr u32 cores = 4;
+
+void run_at_once(u32 cores_of_one_l2) {
   std::vector<Inbox> inboxes(cores);
-  SharedCache shared{{8 << 10, 4, 64}, inboxes};
+  SharedCache shared{{8 << 10, 4, 64}, cores_of_one_l2, inboxes};
   std::deque<CoreCache> own;
   for (u32 i = 0; i < cores; ++i) own.emplace_back(i, CacheShape{1 << 10, 4, 64}, inboxes[i], shared);
   std::vector<std::thread> threads;
@@ -38,6 +39,14 @@ TEST(CacheModel, CoresMayRunAtOnce) {
     own[core].read_inbox();
     EXPECT_TRUE(own[core].access(1, false).refill) << core;
   }
+}
+
+TEST(CacheModel, CoresMayRunAtOnce) {
+  run_at_once(cores);
+}
+
+TEST(CacheModel, CoresMayRunAtOnceWithSeveralSharedCaches) {
+  run_at_once(2);
 }
 
 }  // namespace
