@@ -19,13 +19,21 @@ void Executive::balance_real_time() {
   if (cores::online_count() == 1 || planted(Plant::real_time_not_balanced)) return;
   scheduling().note_real_time_waits(own.real_time_waiting() != 0);
   CoreSet taken = CoreSet::of(core_.id());  // and cores that one was sent to just now: they stand higher soon
+  // Who is no higher than one that found no core has none among the same ones: most that wait are of one kind.
+  u64 too_low = 0;
+  CoreSet in_vain;
   for (;;) {
     CoreId target{max_cores};
     u32 looked_at = 0;
     const sched::SchedulingEntity* stop = nullptr;
     sched::SchedulingEntity* entity = own.find_real_time([&](sched::SchedulingEntity& waiting) {
-      target = scheduling().real_time_target(waiting, taken);
-      if (target.value < max_cores) return true;
+      const CoreSet candidates = scheduling().real_time_candidates(waiting).without(taken);
+      if (waiting.urgency() > too_low || candidates != in_vain) {
+        target = scheduling().real_time_target(waiting, candidates);
+        if (target.value < max_cores) return true;
+        too_low = waiting.urgency();
+        in_vain = candidates;
+      }
       if (++looked_at == longest_look) stop = &waiting;
       return stop != nullptr;
     });
@@ -36,7 +44,8 @@ void Executive::balance_real_time() {
     send_to(Thread::of(*entity), target, sched::EnqueueReason::migrated, sched::MigrationReason::real_time);
   }
   scheduling().note_real_time_waits(own.real_time_waiting() != 0);
-  scheduling().offer_room();
+  // Only then: cores that all have somebody waiting would tell each other for ever.
+  if (own.real_time_fell()) scheduling().offer_room();
   own.real_time_looked_at();  // taking one out is no news
 }
 

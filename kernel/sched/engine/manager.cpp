@@ -169,9 +169,8 @@ void SchedulingManager::note_real_time_waits(bool waits) {
   }
 }
 
-CoreId SchedulingManager::real_time_target(const sched::SchedulingEntity& entity, const CoreSet& except) const {
-  const CoreSet& candidates = planted(Plant::mask_ignored_by_real_time) ? usable() : cores_for(entity);
-  return placer_.lowest_below(entity, candidates.without(except));
+CoreSet SchedulingManager::real_time_candidates(const sched::SchedulingEntity& entity) const {
+  return planted(Plant::mask_ignored_by_real_time) ? usable() : cores_for(entity);
 }
 
 void SchedulingManager::offer_room() {

@@ -73,9 +73,13 @@ class SchedulingManager {
   // ---- the real-time class between cores; own core, interrupts off -------------------------------------------------
   // The calling core has real-time entities waiting, or none. Before it looks where they could go.
   void note_real_time_waits(bool waits);
-  // Where `entity`, which waits on the calling core, would run at once; not in `except`. no_core: nowhere.
-  [[nodiscard]] CoreId real_time_target(const sched::SchedulingEntity& entity, const CoreSet& except) const;
-  // The calling core may stand lower than it did: cores where real-time entities wait are asked to look again.
+  // Where `entity`, which waits on the calling core, may go.
+  [[nodiscard]] CoreSet real_time_candidates(const sched::SchedulingEntity& entity) const;
+  // The one of `candidates` where it would run at once; no_core: none.
+  [[nodiscard]] CoreId real_time_target(const sched::SchedulingEntity& entity, const CoreSet& candidates) const {
+    return placer_.lowest_below(entity, candidates);
+  }
+  // The calling core stands lower than it did: cores where real-time entities wait are asked to look again.
   void offer_room();
 
   [[nodiscard]] Scheduler* scheduler(CoreId core) const;  // null: none (yet)

@@ -29,6 +29,7 @@ void RunQueue::publish_real_time() {
   if (waiting != 0 || highest < published_.urgency()) real_time_changed_ = true;
   if (planted(Plant::urgency_not_published)) return;
   published_.publish_urgency(highest);
+  if (highest > highest_stood_) highest_stood_ = highest;
 }
 
 void RunQueue::leave_class(SchedulingEntity& entity, Instant now) {

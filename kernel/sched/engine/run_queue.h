@@ -121,6 +121,12 @@ class RunQueue {
   [[nodiscard]] bool real_time_changed() const { return real_time_changed_; }
   void real_time_looked_at() { real_time_changed_ = false; }
   void look_at_real_time() { real_time_changed_ = true; }
+  // This core stands lower in the real-time class than at some moment since the last call: others may have somebody for it.
+  [[nodiscard]] bool real_time_fell() {
+    const u64 stood = highest_stood_;
+    highest_stood_ = published_.urgency();
+    return highest_stood_ < stood;
+  }
   // The first of the waiting real-time entities for which visit(entity) answers true; null: none.
   template <class Visitor>
   [[nodiscard]] SchedulingEntity* find_real_time(Visitor&& visit) {
@@ -255,6 +261,7 @@ class RunQueue {
   bool departs_ = false;  // the algorithm is told of departures
   bool has_real_time_ = false;  // somebody of the real-time class is here, or was when this was published last
   bool real_time_changed_ = false;
+  u64 highest_stood_ = 0;  // the highest urgency published since real_time_fell() was asked
   SchedulingEntity* running_ = nullptr;
   const SchedulingEntity* previous_ = nullptr;  // who ran last; only compared
   Instant charged_until_{};

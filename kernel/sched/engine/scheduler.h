@@ -89,6 +89,7 @@ class Scheduler final : public Device, private sched::FallbackListener {
   // The real-time class is to be balanced: somebody waits here, this core stands lower than it did, or another one asks.
   [[nodiscard]] bool real_time_changed() const { return queue_.real_time_changed(); }
   void real_time_looked_at() { queue_.real_time_looked_at(); }
+  [[nodiscard]] bool real_time_fell() { return queue_.real_time_fell(); }
   void look_at_real_time() {
     queue_.look_at_real_time();
     core_.attention = true;

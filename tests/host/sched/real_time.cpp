@@ -231,6 +231,33 @@ TEST_F(RealTime, OthersGetTheirPartOfEachPeriod) {
   EXPECT_EQ(until, never);
 }
 
+TEST_F(RealTime, ACoreThatStandsLowerSaysSoOnce) {
+  SchedulingEntity first, second, common;
+  set(first, Policy::fifo, 10);
+  set(second, Policy::fifo, 10);
+  wake(common);
+  wake(first);
+  settle();
+  EXPECT_FALSE(queue.real_time_fell()) << "it rose";
+  wake(second);
+  sleep();
+  settle();
+  EXPECT_EQ(queue.running(), &second);
+  EXPECT_FALSE(queue.real_time_fell()) << "an equal follows";
+  queue.leave(second, LeaveReason::yielded, now);
+  settle();
+  EXPECT_FALSE(queue.real_time_fell());
+  sleep();
+  settle();
+  EXPECT_TRUE(queue.real_time_fell()) << "the timeline's turn";
+  EXPECT_FALSE(queue.real_time_fell());
+  wake(first);
+  settle();
+  sleep();
+  settle();
+  EXPECT_TRUE(queue.real_time_fell()) << "it was higher in between";
+}
+
 // ---- where they go ---------------------------------------------------------------------------------------------------
 
 struct Cores {
