@@ -12,7 +12,9 @@ namespace corral::futex {
 
 struct Bucket {
   GuardedSection<Atomic, SectionRequest, interleave::Points> section;
-  IntrusiveList<Operation, &Operation::link> waiters;  // only inside the section
+  // Only inside the section. Real-time ones first, by priority.
+  IntrusiveList<Operation, &Operation::link> waiters;
+  Operation* last_real_time = nullptr;  // of the waiters
 };
 
 namespace {
@@ -52,14 +54,21 @@ bool compare(Operation& operation) {
   return false;
 }
 
-// Those of a higher real-time priority are woken first, equals in the order in which they came, as on Linux.
+// Those of a higher real-time priority are woken first, equals in the order in which they came, as on Linux. Only who comes
+// before somebody looks for its place: a thousand equals line up in a thousand steps.
 void line_up(Bucket& bucket, Operation& waiter) {
-  if (waiter.priority != 0) {
-    Operation* place = bucket.waiters.front();
-    while (place != nullptr && place->priority >= waiter.priority) place = bucket.waiters.next(*place);
-    if (place != nullptr) return bucket.waiters.insert_before(*place, waiter);
-  }
+  if (waiter.priority == 0) return bucket.waiters.push_back(waiter);
+  Operation* before = bucket.last_real_time;
+  if (before == nullptr || before->priority >= waiter.priority) bucket.last_real_time = &waiter;
+  while (before != nullptr && before->priority < waiter.priority) before = bucket.waiters.previous(*before);
+  Operation* const after = before != nullptr ? bucket.waiters.next(*before) : bucket.waiters.front();
+  if (after != nullptr) return bucket.waiters.insert_before(*after, waiter);
   bucket.waiters.push_back(waiter);
+}
+
+void leave_line(Bucket& bucket, Operation& waiter) {
+  if (bucket.last_real_time == &waiter) bucket.last_real_time = bucket.waiters.previous(waiter);
+  IntrusiveList<Operation, &Operation::link>::remove(waiter);
 }
 
 void execute_wait(SectionRequest& request) {
@@ -71,8 +80,8 @@ void execute_wait(SectionRequest& request) {
   line_up(bucket, operation);
 }
 
-void take_out(Operation& waiter) {
-  IntrusiveList<Operation, &Operation::link>::remove(waiter);
+void take_out(Bucket& bucket, Operation& waiter) {
+  leave_line(bucket, waiter);
   waiter.bucket.store(nullptr, Order::relaxed);
 }
 
@@ -85,13 +94,14 @@ void end_cancelled(Operation& waiter) {
 
 u32 wake_matching(Bucket& bucket, const Key& key, u32 bits, u32 count) {
   u32 woken = 0;
-  bucket.waiters.for_each([&](Operation& waiter) {
-    if (woken == count || waiter.key != key || (waiter.bits & bits) == 0) return;
-    take_out(waiter);
+  for (Operation *waiter = bucket.waiters.front(), *following; waiter != nullptr && woken < count; waiter = following) {
+    following = bucket.waiters.next(*waiter);
+    if (waiter->key != key || (waiter->bits & bits) == 0) continue;
+    take_out(bucket, *waiter);
     ++woken;
-    if (planted_now_and_then(Plant::futex_wake_lost, 50)) return;
-    waiter.thread.wake(WakeReason::woken);  // the waiter may be gone after this
-  });
+    if (planted_now_and_then(Plant::futex_wake_lost, 50)) continue;
+    waiter->thread.wake(WakeReason::woken);  // the waiter may be gone after this
+  }
   return woken;
 }
 
@@ -127,7 +137,7 @@ void execute_requeue(SectionRequest& request) {
       ++operation.moved;
       if (&from != &to) {
         // Never null: a cancel elsewhere that reads it would take the thread for woken. Released: the link is free by then.
-        IntrusiveList<Operation, &Operation::link>::remove(*waiter);
+        leave_line(from, *waiter);
         waiter->bucket.store(&to, Order::release);
         waiter->move_request.execute = execute_arrival;
         (void)to.section.submit(waiter->move_request);
@@ -154,7 +164,7 @@ void execute_cancel(SectionRequest& request) {
     waiter.cancel_waits = true;
     return;
   }
-  take_out(waiter);
+  take_out(*at, waiter);
   end_cancelled(waiter);
 }
 
