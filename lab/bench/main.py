@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lab import build, files, linux, options, packages, paths
-from lab.bench import balance, boot, host, latency, load, mandelbrot, matrix, operations, plot, table
+from lab.bench import balance, boot, groups, host, latency, load, mandelbrot, matrix, operations, plot, table
 from lab.bench.bench import Bench, declare
 from lab.bench.results import Results, spread
 from lab.machine import check_cores
@@ -20,7 +20,7 @@ from lab.options import Parser, choose
 from lab.problem import WRONG_USE, Problem
 
 BENCHES: dict[str, Bench[Any]] = {bench.name: bench for bench in (
-    mandelbrot.BENCH, boot.BENCH, operations.BENCH, load.BENCH, latency.BENCH, matrix.BENCH, balance.BENCH)}  # fmt: skip
+    mandelbrot.BENCH, boot.BENCH, operations.BENCH, load.BENCH, latency.BENCH, matrix.BENCH, balance.BENCH, groups.BENCH)}  # fmt: skip
 
 
 def execute(bench: Bench[Any], values: Namespace, _: list[str]) -> int:

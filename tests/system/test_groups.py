@@ -7,6 +7,8 @@ import unittest
 from concurrent.futures import ThreadPoolExecutor
 
 from lab import boot_options, guest, soak
+from lab.bench import groups
+from lab.bench.groups_point import CACHES, Point
 from lab.testing.selection import slow
 from lab.testing.shared_guest import SharedGuest
 
@@ -54,6 +56,37 @@ class FourCores(Groups, unittest.TestCase):
 
 class EightCores(Groups, unittest.TestCase):
     CORES = 8
+
+
+class Bench(unittest.TestCase):
+    """`./corral bench groups` with few threads on few cores."""
+
+    CORES, THREADS = 4, 24
+
+    def measured(self, point: Point) -> dict[str, float]:
+        rows = groups.once(point, groups.Plan((point,), 1, self.CORES))
+        return {row.metric.rpartition(".")[2]: row.value for row in rows}
+
+    def test_the_classes_are_told_apart_and_a_run_repeats(self) -> None:
+        point = Point(threads=self.THREADS, share=25, method="run-queue-entry", layout="alternate")
+        found = self.measured(point)
+        self.assertEqual(found["all_ms"], max(found["normal_ms"], found["real-time_ms"]))
+        for of in groups.CLASSES:
+            self.assertLess(0, found[f"{of}_mean_ms"])
+            self.assertLessEqual(found[f"{of}_mean_ms"], found[f"{of}_ms"])
+        self.assertEqual(found, self.measured(point))
+
+    def test_its_program_refuses_what_it_does_not_know(self) -> None:
+        with guest.corral(2) as machine:
+            machine.prompt()
+            for words in ("", "0", "20001", "5 locks", "5 locks 0", "5 policy idle", "5 real-time 101", "5 what 3"):
+                answer = machine.run(f"threadload {words}")
+                self.assertEqual(answer.status, 2, words)
+                self.assertIn("usage: threadload", answer.output)
+
+    def test_caches_of_few_neighbours_fetch_more_from_beyond(self) -> None:
+        one, pairs = (self.measured(Point(threads=self.THREADS, share=0, caches=caches)) for caches in list(CACHES)[:2])
+        self.assertGreater(pairs["l2_refills"], one["l2_refills"])
 
 
 class ManyChanges(unittest.TestCase):
