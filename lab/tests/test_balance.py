@@ -22,7 +22,7 @@ def plan(**settings: object) -> balance.Plan:
 
 def counted(refills: int) -> cache_model.Report:
     events = dict.fromkeys(cache_model.EVENTS, 7) | {"refills": refills}
-    return cache_model.Report("1", {}, {}, [{"core": 0, "user": events, "kernel": events}], [])
+    return cache_model.Report("1", {}, {}, 4, [{"core": 0, "user": events, "kernel": events}], [])
 
 
 def found(load: Load, seed: int, runtime: int, refills: int, checksum: str = "c0ffee") -> Found:
