@@ -158,8 +158,8 @@ def _run_with_model(values: Namespace, request: runner.Request) -> int:
         reports = cache_model.read(kept)
         if values.model_report is not None and reports:
             shutil.copyfile(kept, values.model_report)
-    for report in reports:
-        print("\n".join(["", *cache_model.lines(report)]), file=sys.stderr)
+    for counted in reports:
+        print("\n".join(["", *cache_model.lines(counted)]), file=sys.stderr)
     if not reports:
         print("corral: QEMU was ended before it could write what the cache model counted", file=sys.stderr)
     return status

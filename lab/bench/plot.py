@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from lab.bench.results import Results
 from lab.problem import Problem
 
 COLOURS = {"corral": "#b5542a", "linux": "#2a6fb5"}

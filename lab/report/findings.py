@@ -47,12 +47,12 @@ def _options(results: Results) -> Iterator[str]:
         if row.system == "corral" and row.better != "neither":
             groups[(row.instrument, row.cores, row.threads, row.metric)][row.options].append(row)
     told = 0
-    for (instrument, cores, threads, metric), choices in groups.items():
-        medians = {options: statistics.median(row.value for row in rows) for options, rows in choices.items()}
+    for (instrument, cores, threads, metric), tried in groups.items():
+        medians = {options: statistics.median(row.value for row in rows) for options, rows in tried.items()}
         if len(medians) < 2 or len(set(medians.values())) == 1 or told == BEST_SHOWN:
             continue
         told += 1
-        higher = next(iter(choices.values()))[0].better == "higher"
+        higher = next(iter(tried.values()))[0].better == "higher"
         order = sorted(medians, key=lambda options: medians[options], reverse=higher)
         best, worst = order[0], order[-1]
         many = f", {threads} threads" if threads > 1 else ""

@@ -12,7 +12,6 @@ from pathlib import Path
 from lab.bench.results import Results, Row
 from lab.compare import judge
 from lab.main import main
-from lab.problem import Problem
 
 RUNS = 30
 TRIALS = 100

@@ -1,4 +1,4 @@
-"""The form of the C and C++ sources: as clang-format gives it, and in small files."""
+"""The form of the C and C++ sources: as clang-format gives it, and in small files. And mistakes in Python."""
 
 import re
 import subprocess
@@ -15,12 +15,12 @@ PLACE = re.compile(r"^(\S[^:\n]*):\d+:\d+: error: code should be clang-formatted
 MOST_LINES = 500
 
 
-def sources() -> list[str]:
+def sources(suffixes: tuple[str, ...] = SUFFIXES) -> list[str]:
     """All that git knows or would take in, from the root of the tree."""
     listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
                             cwd=paths.ROOT, check=True, capture_output=True, text=True).stdout
     return sorted(name for name in set(listed.split("\0"))
-                  if name.endswith(SUFFIXES) and (paths.ROOT / name).is_file())
+                  if name.endswith(suffixes) and (paths.ROOT / name).is_file())
 
 
 def misshapen(told: str) -> list[str]:
@@ -42,6 +42,18 @@ class Form(unittest.TestCase):
         wrong = misshapen(done.stderr)
         self.assertEqual(wrong, [], f"\nMend it with: clang-format-19 -i {' '.join(wrong)}")
         self.assertEqual(done.returncode, 0, done.stderr[:2000])
+
+
+class Python(unittest.TestCase):
+    def test_pyflakes_finds_nothing(self) -> None:
+        files = ["corral", *sources((".py",))]
+        self.assertGreater(len(files), 150)
+        done = subprocess.run(["pyflakes3", *files], cwd=paths.ROOT, capture_output=True, text=True, check=False)
+        self.assertEqual(done.stdout + done.stderr, "")
+
+    def test_a_name_that_is_not_there_is_found(self) -> None:
+        done = subprocess.run(["pyflakes3"], input="def f():\n    return g()\n", capture_output=True, text=True, check=False)
+        self.assertIn("undefined name 'g'", done.stdout)
 
 
 class Length(unittest.TestCase):

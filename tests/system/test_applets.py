@@ -2,7 +2,6 @@
 say the same there (applets/same.sh); what shows the system, or changes it, has its expectation beside it (applets/guest.txt).
 """
 
-import os
 import re
 import subprocess
 import tempfile

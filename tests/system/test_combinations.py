@@ -54,8 +54,7 @@ class Changes(unittest.TestCase):
         with guest.corral(4, initramfs=debian.initramfs(), options="quiet", memory_mib=debian.MEMORY_MIB,
                           patience=PATIENCE_SECONDS) as machine:
             machine.prompt()
-            found = names(machine.run("cat /proc/sched").output)
-            found["algorithm"] = [name for name in found["algorithm"] if name not in WITHOUT_PREEMPTION]
+            found = {kind: [name for name in boot_options.policies()[f"sched.{kind}"] if name not in WITHOUT_PREEMPTION] for kind in KINDS}
             chance = random.Random(SEED)
             turn = "; ".join(f"echo {kind} {chance.choice(found[kind])} > /proc/sched"
                              for kind in itertools.islice(itertools.cycle(("algorithm", "placement", "algorithm", "migration")), 40))
