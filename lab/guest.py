@@ -26,8 +26,8 @@ from lab.machine import Boot, Machine
 from lab.qmp import Qmp
 
 PATIENCE_SECONDS = 300.0
-# The shell's prompt ends so, and nothing follows it.
-PROMPT = re.compile(r"(?:^|[\r\n])[^\r\n]*[#$] \Z")
+# The shell's prompt ends so, and nothing follows it but what the kernel has to say, at any moment.
+PROMPT = re.compile(r"(?:^|[\r\n])[^\r\n]*[#$] (?:\[ *\d+\.\d{6}\] core [^\r\n]*[\r\n]+)*\Z")
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 UNFINISHED_ESCAPE = re.compile(r"\x1b(\[[0-9;?]*)?\Z")
 

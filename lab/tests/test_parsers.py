@@ -48,9 +48,10 @@ class Reports(unittest.TestCase):
         self.assertEqual(build.failure(["CMake Error"]), ["CMake Error"])
 
     def test_prompts(self) -> None:
-        for text in ("# ", "x\r\ncorral:/tmp# ", "\nuser$ "):
+        message = "[   76.270292] core 1: sched: placement test.huge\r\n"
+        for text in ("# ", "x\r\ncorral:/tmp# ", "\nuser$ ", f"# {message}", f"{message}# {message}{message}"):
             self.assertTrue(guest.PROMPT.search(text), text)
-        for text in ("# ls", "#", "price: 5 $ and more"):
+        for text in ("# ls", "#", "price: 5 $ and more", message, f"# ls {message}", f"# {message}ls"):
             self.assertFalse(guest.PROMPT.search(text), text)
 
 
