@@ -6,6 +6,7 @@ Corral and on Debian's kernel; where the answers differ, `errno_differences.txt`
 
 import fnmatch
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from lab import paths
@@ -45,9 +46,10 @@ def unlike(corral: dict[tuple[str, int], str], linux: dict[tuple[str, int], str]
 class Errors(unittest.TestCase):
     @slow
     def test_they_are_those_of_linux(self) -> None:
-        linux = answers("linux")
+        with ThreadPoolExecutor() as both:
+            corral, linux = both.map(answers, ("corral", "linux"))
         self.assertGreater(len(linux), 9000)
-        differences = unlike(answers("corral"), linux)
+        differences = unlike(corral, linux)
         patterns = wanted()
         surprises = [one for one in differences if not any(fnmatch.fnmatchcase(one, pattern) for pattern in patterns)]
         self.assertEqual(surprises, [], "\n".join(surprises))

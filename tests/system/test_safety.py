@@ -92,10 +92,8 @@ class Hostile(SharedGuest, unittest.TestCase):
     def contained(self, kind: str, name: str) -> None:
         before = self.failures()
         self.choose(kind, name)
-        if name == SHUTTLE:
-            self.machine.run(to_and_fro(self.CORES))
-        elif kind == "migration" and not self.right_here(kind, name) and name != NEVER_MADE:
-            self.machine.run(until_replaced(kind, TURNS))
+        if kind == "migration" and not self.right_here(kind, name) and name != NEVER_MADE:
+            self.machine.run(to_and_fro(self.CORES) if name == SHUTTLE else until_replaced(kind, TURNS))
         self.gets_on()
         running = self.machine.run("cat /proc/sched").output
         if self.right_here(kind, name):
