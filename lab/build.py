@@ -34,9 +34,7 @@ class Project:
 
 KERNEL = Project("kernel", paths.KERNEL_SOURCE, paths.KERNEL_BUILD, ("corral.elf",))
 CHECKED_KERNEL = Project("kernel that checks itself", paths.KERNEL_SOURCE, paths.CHECKED_KERNEL_BUILD, ("corral.elf",),
-                         ("-DCORRAL_UBSAN=ON",))
-PLANTED_KERNEL = Project("kernel with planted defects", paths.KERNEL_SOURCE, paths.PLANTED_KERNEL_BUILD, ("corral.elf",),
-                         ("-DCORRAL_PLANTED=ON",))
+                         ("-DCORRAL_UBSAN=ON", "-DCORRAL_PLANTED=ON"))
 TEST_KERNEL = Project("test kernel, which has policies that do wrong", paths.KERNEL_SOURCE, paths.KERNEL_BUILD,
                       ("corral-test.elf",))
 TIDY = Project("list of sources for clang-tidy", paths.KERNEL_SOURCE, paths.TIDY_BUILD, ("generated_sources",))

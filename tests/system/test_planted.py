@@ -1,4 +1,4 @@
-"""Defects planted into the kernel (lib/planted.h, in a build of its own): its checker names each of them (docs/checker.md)."""
+"""Defects planted into the kernel (lib/planted.h, in the build that checks itself): its checker names each of them (docs/checker.md)."""
 
 import re
 import time
@@ -75,12 +75,12 @@ SAMPLE = ("double-enqueue", "time-of-turns-lost", "mask-ignored-by-pull", "missi
 class Planted(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
-        build.build(build.PLANTED_KERNEL)
+        build.build(build.CHECKED_KERNEL)
 
     def check(self, name: str) -> None:
         """Boots with the defect, and waits until the kernel says what is wrong, or in vain."""
         defect = DEFECTS[name]
-        with guest.corral(CORES, kernel=paths.PLANTED_KERNEL_ELF, options=f"quiet provoke {defect.options}",
+        with guest.corral(CORES, kernel=paths.CHECKED_KERNEL_ELF, options=f"quiet provoke {defect.options}",
                           invariants_hold=False) as machine:
             machine.prompt()
             self.assertEqual(VIOLATION.findall(machine.text), [])
@@ -107,7 +107,7 @@ class Planted(unittest.TestCase):
                 self.check(name)
 
     def test_the_table_is_complete(self) -> None:
-        with guest.corral(1, kernel=paths.PLANTED_KERNEL_ELF, options="quiet provoke") as machine:
+        with guest.corral(1, kernel=paths.CHECKED_KERNEL_ELF, options="quiet provoke") as machine:
             machine.prompt()
             listed = re.findall(r"^plant (\S+)", machine.run("cat /proc/provoke").output, re.MULTILINE)
             self.assertEqual([name for name in listed if name != "none"], list(DEFECTS))
