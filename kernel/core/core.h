@@ -91,7 +91,7 @@ class Core final : public Device {
   // One look instead of several, on the way out of every system call.
   bool attention = true;
 
-  Letter wall_clock_letter;  // core/wall_clock.h
+  Circular wall_clock_circular;  // core/wall_clock.h
 
   Scheduler* scheduler = nullptr;  // set before the core is online
   Executive* executive = nullptr;  // set before the core is online

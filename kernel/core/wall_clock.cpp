@@ -22,7 +22,7 @@ void initialise() {
 void set_boot_time(i64 ns) {
   clock::set_boot_wall_time(ns);
   Core& here = this_core();
-  here.outbox().send_also(here.wall_clock_letter, {MessageType::wall_clock, {}}, cores::online());
+  here.outbox().send_also(here.wall_clock_circular, {MessageType::wall_clock, {}}, cores::online());
 }
 
 }  // namespace corral::wall_clock

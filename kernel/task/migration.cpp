@@ -104,8 +104,8 @@ void Executive::on_pull_request(Core& core, const Message& message) {
     return;
   }
   sched::CoreStatistics::count(counts.refused);
-  Letter& letter = executive.migrations_.refusal;
-  core.outbox().send_also(letter, {MessageType::pull_refused, {core.id().value, 0, 0}}, CoreSet::of(asker));
+  Circular& refusal = executive.migrations_.refusal;
+  core.outbox().send_also(refusal, {MessageType::pull_refused, {core.id().value, 0, 0}}, CoreSet::of(asker));
 }
 
 void Executive::offer_spare() {

@@ -34,7 +34,7 @@ class Migrations {
   }
 
   // ---- while others have nothing to run ----
-  Letter refusal;
+  Circular refusal;
   TimerEvent cooled_down{look};  // somebody whom the policy kept back so far may go
 
  private:

@@ -7,11 +7,11 @@
 namespace corral::vm {
 
 void TranslationDrop::begin(const CoreSet& targets) {
-  KERNEL_ASSERT(outstanding_.load(Order::relaxed) == 0 && !Outbox::pending(letter_) && !targets.empty());
+  KERNEL_ASSERT(outstanding_.load(Order::relaxed) == 0 && !Outbox::pending(circular_) && !targets.empty());
   outstanding_.store(targets.count(), Order::relaxed);  // made visible with the messages
-  letter_.message = {MessageType::drop_translations, {reinterpret_cast<u64>(this), 0, 0}};
-  letter_.targets = targets;
-  this_core().outbox().send(letter_);
+  circular_.message = {MessageType::drop_translations, {reinterpret_cast<u64>(this), 0, 0}};
+  circular_.targets = targets;
+  this_core().outbox().send(circular_);
 }
 
 void TranslationDrop::answer() {

@@ -63,7 +63,7 @@ class TranslationDrop {
   static void on_message(Core& core, const Message& message);
 
   Waiter& waiter_;
-  Letter letter_;
+  Circular circular_;
   Atomic<u32> outstanding_{0};
 };
 

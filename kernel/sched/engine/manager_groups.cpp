@@ -62,10 +62,10 @@ void SchedulingManager::groups_taken() {
 }
 
 void SchedulingManager::tell_groups(const CoreSet& online) {
-  Letter& letter = this_core().scheduler->groups_;  // free: every core has read the last one
-  letter.message = Message{MessageType::core_groups, {}};
-  letter.targets = online;
-  this_core().outbox().send(letter);
+  Circular& circular = this_core().scheduler->groups_;  // free: every core has read the last one
+  circular.message = Message{MessageType::core_groups, {}};
+  circular.targets = online;
+  this_core().outbox().send(circular);
 }
 
 Result<void> SchedulingManager::set_groups(std::string_view text, sched::Refusal& why) {

@@ -194,10 +194,10 @@ class Scheduler final : public Device, private sched::FallbackListener {
   bool reschedule_wanted_ = false;
   TimerEvent renewal_{on_renewal};  // of the first who rests here
   sched::IdleWatch idle_watch_;
-  Letter announcement_;  // of this core to others: SchedulingManager::set_algorithm
-  Letter room_;  // the same: SchedulingManager::offer_room
-  Letter groups_;  // the same: SchedulingManager::set_groups
-  Letter queues_;  // the same: SchedulingManager::set_queues
+  Circular announcement_;  // of this core to others: SchedulingManager::set_algorithm
+  Circular room_;  // the same: SchedulingManager::offer_room
+  Circular groups_;  // the same: SchedulingManager::set_groups
+  Circular queues_;  // the same: SchedulingManager::set_queues
 
   // ---- guarded by the manager's lock ----
   Installation* prepared_ = nullptr;  // made for this core by a change that is not complete yet
