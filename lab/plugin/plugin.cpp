@@ -51,6 +51,11 @@ void on_block(unsigned core, void* instructions_and_mode) {
   if (machine->turns().wanted()) machine->turns().block(core, packed >> 1, stalls);
 }
 
+// Outside of a region: nothing is counted, but the clock goes on and turns end.
+void on_uncounted_block(unsigned core, void* instructions) {
+  machine->turns().block(core, word(instructions), 0);
+}
+
 template <Mode mode>
 void on_access(unsigned number, qemu_plugin_meminfo_t what, u64 address, void*) {
   Core& core = machine->core(number);
@@ -130,6 +135,8 @@ void on_translation(qemu_plugin_id_t, qemu_plugin_tb* block) {
   const bool wanted = counting.load();
   if (wanted) {
     qemu_plugin_register_vcpu_tb_exec_cb(block, on_block, QEMU_PLUGIN_CB_NO_REGS, word(count << 1 | static_cast<u64>(mode)));
+  } else if (machine->turns().wanted()) {
+    qemu_plugin_register_vcpu_tb_exec_cb(block, on_uncounted_block, QEMU_PLUGIN_CB_NO_REGS, word(count));
   }
   for (size_t i = 0; i < count; ++i) {
     qemu_plugin_insn* const instruction = qemu_plugin_tb_get_insn(block, i);

@@ -120,6 +120,10 @@ class VirtualTime(unittest.TestCase):
         self.assertLess(one / four, 4.01)
         self.assertGreater(self.computing_ms("quantum=2000", 4), 0.99 * one, "QEMU's clock counts all cores' instructions")
 
+    def test_outside_of_a_region_too(self) -> None:
+        parallel = "roi=on,quantum=2000,clock=parallel"
+        self.assertGreater(self.computing_ms(parallel, 1) / self.computing_ms(parallel, 4), 3.3)
+
     def test_a_refill_takes_time(self) -> None:
         kib, passes, latency, ns_of_a_cycle = 64, 100, 50, 8  # four times the cache; lab/qemu.py: 2^3 ns
 
