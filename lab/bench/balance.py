@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from itertools import product
 
 from lab import boot_options, cache_model
-from lab.bench import balance_plot, table
-from lab.bench.balance_run import Found, Load, Runs, once
-from lab.bench.bench import RUNS, Bench
+from lab.bench import balance_plot, table, timed
+from lab.bench.balance_run import PROGRAM, Found, Load, Runs, once
+from lab.bench.bench import RUNS, Bench, Place
 from lab.bench.results import Results, Row, medians
 from lab.options import Parser
 from lab.problem import Problem
@@ -33,7 +33,9 @@ LOADS = (
 )
 QUICK_PLACEMENTS = ("random", "least-loaded", "affinity", "cache-aware")
 QUICK_MIGRATIONS = ("none", "pull")
-NEITHER = ("calculations", "instructions.user", "instructions.kernel")  # better neither higher nor lower
+NEITHER = ("calculations", "moves", "instructions.user", "instructions.kernel")  # better neither higher nor lower
+BY_NAME = {load.name: load for load in LOADS}
+IN_SWEEPS = ("runtime_us", "wake_p50_ns", "wake_p99_ns", "wake_worst_ns", "moves")  # of what the program says
 
 
 @dataclass(frozen=True)
@@ -76,11 +78,14 @@ class Plan:
                 yield Runs("linux", cores, LOADS, self.seeds, self.model)
 
 
+def better(metric: str) -> str:
+    return "neither" if metric in NEITHER else "lower"
+
+
 def rows(runs: Runs, found: list[Found]) -> Iterator[Row]:
     for one in found:
         for metric, value in one.metrics.items():
-            better = "neither" if metric in NEITHER else "lower"
-            yield Row(runs.system, "model", runs.cores, one.load.threads, f"{one.load.name}.{metric}", value, runs.options, better=better)
+            yield Row(runs.system, "model", runs.cores, one.load.threads, f"{one.load.name}.{metric}", value, runs.options, better=better(metric))
 
 
 def check_sums(found: list[Found], sums: dict[tuple[Load, int], str]) -> None:
@@ -176,5 +181,12 @@ def plan_of(values: Namespace, _: str, systems: tuple[str, ...]) -> Plan:
     return Plan(systems, tuple(values.cores or CORES), choices, seeds, values.caches, values.append, values.quick)
 
 
+def at(place: Place, patience: float | None) -> list[Row]:
+    names = place.parts.split(",") if place.parts else list(BY_NAME)
+    seeds = range(1, 1 + (1 if place.quick else RUNS))
+    runs = [timed.Run(load.name, load.threads, f"{PROGRAM} {load.words(seed)}") for load in LOADS if load.name in names for seed in seeds]
+    return timed.at(place, runs, {metric: better(metric) for metric in IN_SWEEPS}, patience)
+
+
 BENCH = Bench(NAME, "threads that compute and sleep, under every placement and migration, by a model of caches", {"model": "model"}, plan_of,
-              measure, report, balance_plot.draw, declare)
+              measure, report, balance_plot.draw, declare, at=at, at_instruments=("bochs", "wall"), parts=BY_NAME)

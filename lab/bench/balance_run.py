@@ -7,13 +7,12 @@ comes from the runs without it.
 
 from __future__ import annotations
 
-import re
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from lab import cache_model, guest
-from lab.bench import systems
+from lab.bench import systems, timed
 from lab.machine import Boot, Folder, Machine
 from lab.problem import Problem
 from lab.trace import records, waste
@@ -22,7 +21,6 @@ PROGRAM = "balance"
 MACHINE_SEED = 1
 PATIENCE_SECONDS = 1800.0
 TAG = "corral-balance"
-LINE = re.compile(r"^balance: (.*)$", re.MULTILINE)
 EVENTS = ("instructions", "refills", "l2_refills", "snoops")
 
 
@@ -77,11 +75,6 @@ def script(runs: Runs) -> str:
     return "\n".join(lines)
 
 
-def parse(text: str) -> list[dict[str, str]]:
-    """The program's lines, each by its words."""
-    return [dict(word.split("=", 1) for word in line.split()) for line in LINE.findall(text)]
-
-
 def metrics(said: dict[str, str], counted: cache_model.Report) -> dict[str, float]:
     told = {name: float(value) for name, value in said.items() if name != "checksum"}
     return told | {f"{event}.{mode}": float(counted.total(mode, event)) for event in EVENTS for mode in cache_model.MODES}
@@ -94,7 +87,7 @@ def once(runs: Runs) -> list[Found]:
         left.mkdir()
         text = _said(runs, work, report, left)
         reports = cache_model.read(report)[:-1]  # the last one is of the end
-        lines = parse(text)
+        lines = timed.said(PROGRAM, text)
         times = 2 if runs.system == "corral" else 1
         if "FAILED" in text or not len(lines) == len(reports) == times * len(runs.points):
             raise Problem(f"{runs.system} with {runs.cores} cores ({runs.options}): the program did not end well",

@@ -55,8 +55,14 @@ class Bench(Generic[Plan]):
     systems: tuple[str, ...] = SYSTEMS
     # For sweeps: measures at one place, with at most so much patience (seconds). None: not in sweeps.
     at: Callable[[Place, float | None], list[Row]] | None = None
+    at_instruments: tuple[str, ...] = ()  # the user's words for those that `at` knows; (): the same as `instruments`
     parts: Mapping[str, object] = field(default_factory=dict)  # what can be measured by itself
     has_threads: bool = False  # whether a place may say how many
+
+    @property
+    def swept(self) -> tuple[str, ...]:
+        """Instruments of sweeps; the first is taken when none is named."""
+        return self.at_instruments or tuple(self.instruments)
 
 
 def runs_of(values: Namespace) -> int:

@@ -7,14 +7,13 @@ host disturbs both alike. Bochs: virtual time, which repeats; one boot each.
 
 from __future__ import annotations
 
-import re
 from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lab.bench import plot, published, systems, table
+from lab.bench import plot, published, systems, table, timed
 from lab.bench.bench import Bench, Place, runs_of
 from lab.bench.results import Results, Row, medians
 from lab.options import Parser, numbers
@@ -24,7 +23,6 @@ from lab.progress import Progress
 NAME = "mandelbrot"
 INSTRUMENTS = {"wall": "qemu", "bochs": "bochs"}
 THREADS = (1, 2, 4, 8, 16, 32)
-LINE = re.compile(r"^mandelbrot: (threads=.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -84,12 +82,8 @@ class Sample:
 
 
 def parse(text: str) -> list[Sample]:
-    samples = []
-    for line in LINE.findall(text):
-        fields = dict(word.split("=", 1) for word in line.split() if "=" in word)
-        samples.append(Sample(int(fields["threads"]), float(fields["compute_ms"]), float(fields["total_ms"]),
-                              fields["checksum"]))
-    return samples
+    return [Sample(int(words["threads"]), float(words["compute_ms"]), float(words["total_ms"]), words["checksum"])
+            for words in timed.said(NAME, text) if "threads" in words]
 
 
 def boots(plan: Plan) -> Iterator[tuple[int, str, int]]:

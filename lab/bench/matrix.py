@@ -7,27 +7,27 @@ Counted is from before the first thread is made until the last one has ended, us
 
 from __future__ import annotations
 
-import re
 import tempfile
 from argparse import Namespace
 from dataclasses import dataclass
 from pathlib import Path
 
 from lab import boot_options, cache_model, guest
-from lab.bench import plot, table
-from lab.bench.bench import Bench
+from lab.bench import plot, table, timed
+from lab.bench.bench import Bench, Place
 from lab.bench.matrix_published import PUBLISHED, Figure
 from lab.bench.results import Results, Row
 from lab.options import Parser, choose, positive
 from lab.problem import Problem
 from lab.progress import Progress
 
-NAME = "matrix"
+NAME = PROGRAM = "matrix"
 EVENTS = ("instructions", "cycles", "accesses", "refills")
 QUANTUM = 2000  # cycles of a core's turn in the model
 SEED = 1
 OPTIONS = "interleave.seed=0 counters=model"
 DIVIDED_WHEN_QUICK = 20
+DIVIDED = {"bochs": 10}  # of sweeps, by instrument; others: 1
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,14 @@ class Case:
     cores: int
     options: str  # of Corral's kernel
     load: str  # of the program `matrix`
+
+    @property
+    def threads(self) -> int:
+        _, _, *counts = self.load.split()
+        return int(counts[4]) if "pool" in counts else sum(map(int, counts[:3]))
+
+    def command(self, divided: int) -> str:
+        return f"{PROGRAM} {self.load} divide {divided}" if divided > 1 else f"{PROGRAM} {self.load}"
 
 
 PUSH, PULL_TOO, STAY = "sched.migration=push", "sched.migration=both", "sched.migration=none"
@@ -58,6 +66,8 @@ CASES = (
     Case("8c", "64 threads, 16 samples", 4, PULL_TOO, "small 16 0 64 0"),
     Case("8d", "a pool of 16, 16 samples", 4, PULL_TOO, "small 16 0 64 0 pool 16"),
 )
+# For sweeps: the first figure of each load. The options are not the case's, but the grid's.
+LOADS = {case.figure: case for case in CASES if case is next(other for other in CASES if other.load == case.load)}
 # Before, after, and what the study found.
 CHANGES = (
     ("4a", "4b", "pinned threads refill less than threads of one queue"),
@@ -93,16 +103,16 @@ class Plan:
 
 def once(case: Case, plan: Plan) -> Figure:
     """Each event by mode, and the run time in microseconds of virtual time."""
-    program = ["matrix", *case.load.split(), *(["divide", str(DIVIDED_WHEN_QUICK)] if plan.quick else [])]
+    program = case.command(DIVIDED_WHEN_QUICK if plan.quick else 1).split()
     with tempfile.TemporaryDirectory(prefix="corral-matrix-") as name:
         file = Path(name) / "report"
         said, end = guest.run_program(program, cores=case.cores, seed=SEED, plugin=cache_model.plugin(plan.model, file, seeded=True),
                                       options=plan.options_of(case), patience=3000.0)
         reports = cache_model.read(file)
-    found = re.search(r"matrix: runtime_us=(\d+)", said)
-    if end.status != 0 or not found or len(reports) != 2:
+    told = timed.said(PROGRAM, said)
+    if end.status != 0 or not told or len(reports) != 2:
         raise Problem(f"figure {case.figure}: the program did not end well", f"its output: {said[-500:]}")
-    return Figure(int(found[1]), *({mode: reports[0].total(mode, event) for mode in cache_model.MODES} for event in EVENTS))
+    return Figure(int(told[0]["runtime_us"]), *({mode: reports[0].total(mode, event) for mode in cache_model.MODES} for event in EVENTS))
 
 
 def measure(plan: Plan) -> Results:
@@ -199,5 +209,13 @@ def plan_of(values: Namespace, _: str, __: tuple[str, ...]) -> Plan:
     return Plan(values.quick, values.append, caches, values.quantum, chosen(values.figures))
 
 
+def at(place: Place, patience: float | None) -> list[Row]:
+    names = place.parts.split(",") if place.parts else list(LOADS)
+    divided = DIVIDED_WHEN_QUICK if place.quick else DIVIDED.get(place.instrument, 1)
+    runs = [timed.Run(name, case.threads, case.command(divided)) for name, case in LOADS.items() if name in names]
+    return timed.at(place, runs, {"runtime_us": "lower"}, patience)
+
+
 BENCH = Bench(NAME, "what threads that multiply matrices do to caches, by a model of them; Corral only", {"model": "model"}, plan_of, measure,
-              report, draw, declare, common=("append",), systems=("corral",))
+              report, draw, declare, common=("append",), systems=("corral",), at=at,
+              at_instruments=("bochs", "wall"), parts=LOADS)

@@ -94,7 +94,7 @@ class Grid:
             raise self.wrong(f"{name}: {problem.what}", problem.mend) from None
 
     def _points(self, name: str, kind: str, definition: Mapping[str, Any], workload: Mapping[str, Any]) -> Iterator[Point]:
-        bench = tuple(BENCHES[definition["bench"]].instruments) if kind == "bench" else ()
+        bench = BENCHES[definition["bench"]].swept if kind == "bench" else ()
         possible = {"bench": bench, "program": ON_GUESTS, "simulate": ("simulator",)}[kind]
         systems, cores, seeds, (repeats,) = (self._axis(name, workload, axis) for axis in ("systems", "cores", "seeds", "repeats"))
         asked = self._axis(name, workload, "instruments") if kind != "simulate" else ["simulator"]

@@ -4,7 +4,7 @@ import unittest
 from dataclasses import replace
 
 from lab import boot_options, cache_model, main
-from lab.bench import balance, balance_plot, balance_run
+from lab.bench import balance, balance_plot, balance_run, timed
 from lab.bench.balance_run import EVENTS, Found, Load, Runs
 from lab.bench.results import Results, from_json, medians
 from lab.problem import Problem
@@ -26,7 +26,7 @@ def counted(refills: int) -> cache_model.Report:
 
 
 def found(load: Load, seed: int, runtime: int, refills: int, checksum: str = "c0ffee") -> Found:
-    said = balance_run.parse(LINE)[0] | {"runtime_us": str(runtime)}
+    said = timed.said(balance_run.PROGRAM, LINE)[0] | {"runtime_us": str(runtime)}
     return Found(load, seed, balance_run.metrics(said, counted(refills)) | {"wasted_us": 900.0}, checksum)
 
 
@@ -53,7 +53,7 @@ class OneBoot(unittest.TestCase):
         self.assertEqual(kinds, ["/host/balance"] * 6 + ["corral-trace"] * 6 + ["mkdir"] + ["cp"] * 6)
 
     def test_what_the_program_says_and_what_the_model_counts_become_one(self) -> None:
-        metrics = balance_run.metrics(balance_run.parse(f"noise\n{LINE}\nmore")[0], counted(1234))
+        metrics = balance_run.metrics(timed.said(balance_run.PROGRAM, f"noise\n{LINE}\nmore")[0], counted(1234))
         self.assertEqual(metrics["runtime_us"], 67927)
         self.assertEqual(metrics["wake_p99_ns"], 106106)
         self.assertEqual((metrics["refills.user"], metrics["refills.kernel"]), (1234, 1234))
