@@ -232,7 +232,12 @@ bool Scheduler::remove(SchedulingEntity& waiting) {
 void Scheduler::on_timer() {
   const Instant now = clock::now();
   look(now);
-  queue_.look_for_starving(now);
+  // Timers of threads expire as often as programs like: what looks at many who wait is for the tick.
+  const bool ticked = now - last_tick_ >= tick_;
+  if (ticked) {
+    last_tick_ = now;
+    queue_.look_for_starving(now);
+  }
   Instant until = queue_.review(now);
   if (beside_global_) [[unlikely]]
     until = turn_until(until, now);
@@ -242,7 +247,7 @@ void Scheduler::on_timer() {
   if (interleave::active() && running() != nullptr && interleave::plan().ends_slice()) [[unlikely]]
     want_reschedule();
   arm(slice_end_, now);
-  if (queue_.waiting() != 0) check(invariants::During::tick);
+  if (ticked && queue_.waiting() != 0) check(invariants::During::tick);
 }
 
 void Scheduler::update_running() {

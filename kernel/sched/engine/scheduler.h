@@ -187,6 +187,7 @@ class Scheduler final : public Device, private sched::FallbackListener {
   Installation* installed_ = nullptr;
   Installation* incoming_ = nullptr;  // while it is being adopted
   Instant slice_end_ = never;
+  Instant last_tick_{};  // when those who wait were looked at last: at the first timer interrupt a tick after that
   bool beside_global_ = false;  // one of the next three is set
   Instant turn_end_ = never;  // of the turn of who runs, as the global queue gave it
   Instant real_time_since_ = never;  // only real-time threads have run since; never: not so. While there is a global queue
