@@ -25,6 +25,20 @@ void CoreGroups::renew(SchedulingEntity& entity, const CoreSet& online) const {
   if (method == nullptr || method->sets_masks()) entity.groups = state;
 }
 
+bool CoreGroups::may_use_whole_group(SchedulingEntity& entity, const CoreSet& online) const {
+  if (!settled(entity)) renew(entity, online);
+  return group(entity.real_time != 0, online).without(entity.allowed).empty();
+}
+
+CoreSet CoreGroups::turn_away(SchedulingEntity& entity, CoreId here, const CoreSet& online) {
+  renew(entity, online);
+  if (entity.allowed.contains(here)) return {};
+  const CoreSet elsewhere = entity.allowed & online;
+  if (elsewhere.empty()) return {};  // who places it next widens such a mask
+  guards_entry() ? count_turned_away() : count_moved();  // sent here on purpose, or by groups that have changed since
+  return elsewhere;
+}
+
 CoreId CoreGroups::place(const SchedulingEntity& entity, Proposals& policy, const CoreSet& online) {
   const GroupingMethod* method = method_in(state_.load(Order::acquire));
   if (method == nullptr) return policy.among(usable(entity, online));
@@ -51,6 +65,30 @@ u32 CoreGroups::share(const Configuration& wanted, u32 online, u32 needed, Refus
   }
   if (share < needed) return refuse("{} cores are too few for what is reserved: {} are needed", share, needed);
   return share;
+}
+
+GroupLoads CoreGroups::loads(std::span<const CoreStatistics> numbers, const CoreSet& online, u32 elsewhere,
+                             Instant now) const {
+  const CoreSet real_time = group(true, online);
+  GroupLoads loads;
+  online.for_each([&](CoreId core) {
+    GroupLoad& group = real_time.contains(core) ? loads.real_time : loads.normal;
+    group.busy_ns += now.ns - numbers[core.value].idle_time(now).ns;
+    const u32 runnable = numbers[core.value].load();
+    group.waiting += runnable > 1 ? runnable - 1 : 0;
+  });
+  loads.normal.waiting += elsewhere;
+  return loads;
+}
+
+u32 CoreGroups::next_share(Demand& demand, const GroupLoads& loads, const CoreSet& online, u32 needed, Instant now) const {
+  const u32 cores = online.count();
+  if (!configuration_.dynamic() || under_way() || cores < 2) return 0;
+  const u32 present = group(true, online).count();
+  const auto hysteresis = static_cast<u32>(configuration_.values.number(GroupTunables::hysteresis));
+  u32 next = demand.next(loads, now, cores, present, hysteresis);
+  if (next < needed) next = needed < cores ? needed : cores - 1;
+  return next == present ? 0 : next;
 }
 
 void CoreGroups::begin(const Configuration& wanted, const CoreSet& online, u32 real_time) {

@@ -51,6 +51,11 @@ class CoreGroups {
   // Brings the entity's mask (SchedulingEntity::allowed) up to date: its class, what it asked for, or the groups may have
   // changed. Whoever has it in hand then finds in the mask where it may be, whatever the method.
   void renew(SchedulingEntity& entity, const CoreSet& online) const;
+  // `entity` may use every core of `online` that is of its group. Brings its mask up to date.
+  [[nodiscard]] bool may_use_whole_group(SchedulingEntity& entity, const CoreSet& online) const;
+  // `entity` is to be enqueued on `here`, and is not settled. Brings its mask up to date, and answers where it has to go instead,
+  // which is counted; empty: it may come in.
+  [[nodiscard]] CoreSet turn_away(SchedulingEntity& entity, CoreId here, const CoreSet& online);
   // Where a new or woken entity goes that is not settled, by the method. `online` is not empty.
   [[nodiscard]] CoreId place(const SchedulingEntity& entity, Proposals& policy, const CoreSet& online);
 
@@ -64,6 +69,13 @@ class CoreGroups {
   };
   // How many of `online` the real-time class gets, at least `needed`. 0: refused for `why`.
   [[nodiscard]] static u32 share(const Configuration& wanted, u32 online, u32 needed, Refusal& why);
+  // What both groups have had to do on the cores of `online`, of which `numbers` are; `elsewhere`: threads of the normal group that
+  // wait in no core's queue.
+  [[nodiscard]] GroupLoads loads(std::span<const CoreStatistics> numbers, const CoreSet& online, u32 elsewhere,
+                                 Instant now) const;
+  // An interval of a dynamic ratio has passed. How many of `online` cores the real-time class gets from now on, at least `needed`
+  // as far as that leaves one to the others; 0: nothing is to be changed, or cannot be yet. Else: begin(), then demand.regroup().
+  [[nodiscard]] u32 next_share(Demand& demand, const GroupLoads& loads, const CoreSet& online, u32 needed, Instant now) const;
   // From now on; `real_time` of `online` are the real-time class's. Every core of `online` is to be told, and to call taken().
   void begin(const Configuration& wanted, const CoreSet& online, u32 real_time);
   // Not every core has read the message about the last change yet.

@@ -67,7 +67,7 @@ class SchedulingManager {
   [[nodiscard]] sched::GlobalQueue& global_queue() { return global_queue_; }
   // `entity` is to wait there when it waits; who has it in hand. Its mask is brought up to date.
   [[nodiscard]] bool waits_globally(sched::SchedulingEntity& entity) const {
-    return global_queue_.in_use() && may_wait_globally(entity);
+    return global_queue_.in_use() && entity.real_time == 0 && groups_.may_use_whole_group(entity, usable());
   }
 
   // ---- the real-time class between cores; own core, interrupts off -------------------------------------------------
@@ -143,12 +143,10 @@ class SchedulingManager {
   void announce() REQUIRES(lock_);
   static SchedulingManager the_manager;
 
-  [[nodiscard]] bool may_wait_globally(sched::SchedulingEntity& entity) const;
   size_t describe_queues(char* to, size_t size) const;
   [[nodiscard]] CoreId place_in_group(sched::SchedulingEntity& entity, sched::PlacementReason reason, const CoreSet& online);
   [[nodiscard]] CoreId turn_away_unless_let_in(sched::SchedulingEntity& entity);
   void tell_groups(const CoreSet& online) REQUIRES(lock_);
-  [[nodiscard]] sched::GroupLoads group_loads() const;
   size_t describe_groups(char* to, size_t size) const;
   size_t describe_timelines(char* to, size_t size) const EXCLUDES(lock_);
 

@@ -41,16 +41,8 @@ CoreId SchedulingManager::place_in_group(sched::SchedulingEntity& entity, sched:
 
 CoreId SchedulingManager::turn_away_unless_let_in(sched::SchedulingEntity& entity) {
   const CoreId here = this_core().id();
-  renew_mask(entity);
-  if (entity.allowed.contains(here)) return sched::no_core;
-  const CoreSet elsewhere = entity.allowed & usable();
-  if (elsewhere.empty()) return sched::no_core;  // place() widens such a mask
-  // Sent here on purpose, or by groups that have changed since.
-  if (groups_.guards_entry()) {
-    groups_.count_turned_away();
-  } else {
-    groups_.count_moved();
-  }
+  const CoreSet elsewhere = groups_.turn_away(entity, here, usable());
+  if (elsewhere.empty()) return sched::no_core;
   AskedPolicy policy{placer_, entity, sched::PlacementReason::woken, here};
   const CoreId chosen = policy.among(elsewhere);
   placer_.assign(entity, chosen, here);
@@ -92,38 +84,17 @@ Result<void> SchedulingManager::set_groups(std::string_view text, sched::Refusal
   return {};
 }
 
-sched::GroupLoads SchedulingManager::group_loads() const {
-  const Instant now = clock::now();
-  const CoreSet real_time = group_of(true);
-  sched::GroupLoads loads;
-  cores().for_each([&](CoreId core) {
-    const sched::CoreStatistics& numbers = statistics(core);
-    sched::GroupLoad& group = real_time.contains(core) ? loads.real_time : loads.normal;
-    group.busy_ns += now.ns - numbers.idle_time(now).ns;
-    const u32 runnable = numbers.load();
-    group.waiting += runnable > 1 ? runnable - 1 : 0;
-  });
-  loads.normal.waiting += global_queue_.waiting();
-  return loads;
-}
-
 void SchedulingManager::adapt_groups(sched::Demand& demand, bool begin) {
   const Instant now = clock::now();
-  if (begin) return demand.begin(group_loads(), now);
-  if (!lock_.try_lock()) return;  // somebody changes something else; the next interval is early enough
-  const sched::CoreGroups::Configuration& configuration = groups_.configuration();
   const CoreSet online = usable();
-  if (configuration.dynamic() && !groups_.under_way() && online.count() >= 2) {
-    const u32 present = groups_.group(true, online).count();
-    const auto hysteresis = static_cast<u32>(configuration.values.number(sched::GroupTunables::hysteresis));
-    u32 next = demand.next(group_loads(), now, online.count(), present, hysteresis);
-    if (const u32 needed = sched::cores_reserved.load(Order::relaxed); next < needed)
-      next = needed < online.count() ? needed : online.count() - 1;
-    if (next != present) {
-      groups_.begin(configuration, online, next);
-      demand.regroup(group_loads());
-      tell_groups(online);
-    }
+  const auto loads = [&] { return groups_.loads(placer_.all_statistics(), online, global_queue_.waiting(), now); };
+  if (begin) return demand.begin(loads(), now);
+  if (!lock_.try_lock()) return;  // somebody changes something else; the next interval is early enough
+  const u32 reserved = sched::cores_reserved.load(Order::relaxed);
+  if (const u32 share = groups_.next_share(demand, loads(), online, reserved, now); share != 0) {
+    groups_.begin(groups_.configuration(), online, share);
+    demand.regroup(loads());
+    tell_groups(online);
   }
   lock_.unlock();
 }

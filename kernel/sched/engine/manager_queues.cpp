@@ -5,12 +5,6 @@
 
 namespace corral {
 
-bool SchedulingManager::may_wait_globally(sched::SchedulingEntity& entity) const {
-  if (entity.real_time != 0) return false;
-  if (!groups_.settled(entity)) renew_mask(entity);
-  return group_of(false).without(entity.allowed).empty();
-}
-
 Result<void> SchedulingManager::set_queues(std::string_view text, sched::Refusal& why) {
   if (text != "global" && text != "per-core") {
     why.length = format_to(why.text, "there is no {}; there are per-core and global", text).size();

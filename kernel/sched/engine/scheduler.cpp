@@ -116,46 +116,18 @@ void Scheduler::look(Instant now) {
   if (installation != nullptr) adopt(*installation, now);
 }
 
-Instant Scheduler::turn_until(Instant until, Instant now) {
-  const sched::GlobalQueue& queue = scheduling().global_queue();
-  if (turn_end_ <= now && running() != nullptr && (queue.waiting() == 0 || guest_ != nullptr)) {
-    turn_end_ = now + sched::GlobalQueue::longest_turn(tick_);
-    if (running()->real_time == 0) {
-      queue.begin_turn(*running(), tick_);
-      turn_end_ = now + sched::GlobalQueue::left(*running());
-    }
-  }
-  return std::min(until, turn_end_);
-}
-
-// `next` has the core from now on; null: nobody.
-void Scheduler::end_turn(const SchedulingEntity* next) {
-  turn_end_ = never;
-  if (next == guest_) guest_ = nullptr;
-  if (next == nullptr) real_time_since_ = never;
-  beside_global_ = guest_ != nullptr || real_time_since_ != never;
+Instant Scheduler::limited_by_turn(Instant until, Instant now) {
+  return global_turn_.limit(scheduling().global_queue(), running(), until, now);
 }
 
 void Scheduler::limit_turn() {
-  beside_global_ = true;
   const Instant now = clock::now();
-  sched::SchedulingEntity& running = *queue_.running();
-  if (running.real_time != 0) {
-    if (real_time_since_ == never) real_time_since_ = now;
-    turn_end_ = std::max(real_time_since_ + sched::GlobalQueue::longest_turn(tick_), now + tick_);
-  } else {
-    real_time_since_ = never;
-    if (sched::GlobalQueue::left(running) <= Duration{}) scheduling().global_queue().begin_turn(running, tick_);
-    turn_end_ = now + sched::GlobalQueue::left(running);
-  }
-  turn_end_ = std::max(turn_end_, now + shortest_turn());
-  continue_until(std::min(slice_end_, turn_end_), now);
+  global_turn_.begin(scheduling().global_queue(), *queue_.running(), now);
+  continue_until(slice_end_, now);
 }
 
 bool Scheduler::wants_guest() const {
-  if (guest_ != nullptr) return false;
-  const bool overdue = real_time_since_ != never && clock::now() - real_time_since_ >= sched::GlobalQueue::longest_turn(tick_);
-  return overdue || queue_.real_time_waiting() == 0;
+  return global_turn_.wants_guest(queue_.real_time_waiting() != 0, clock::now());
 }
 
 void Scheduler::end_wait(SchedulingEntity& entity) {
@@ -163,8 +135,7 @@ void Scheduler::end_wait(SchedulingEntity& entity) {
 }
 
 void Scheduler::continue_until(Instant until, Instant now) {
-  if (beside_global_) [[unlikely]]
-    until = turn_until(until, now);
+  until = limited(until, now);
   if (until <= now) {
     want_reschedule();
   } else if (until != slice_end_) {
@@ -211,9 +182,10 @@ SchedulingEntity* Scheduler::pick_next() {
   look(now);
   const sched::Decision decision = queue_.pick(now);
   reschedule_wanted_ = false;
-  if (beside_global_) [[unlikely]]
-    end_turn(decision.entity);
-  slice_end_ = decision.entity == nullptr ? never : std::max(decision.until, now + shortest_turn());
+  if (global_turn_.any()) [[unlikely]]
+    global_turn_.end(decision.entity);
+  slice_end_ =
+      decision.entity == nullptr ? never : std::max(decision.until, now + sched::RunQueue::shortest_turn(tick_));
   if (decision.entity != nullptr) arm(slice_end_, now);  // an idle core's timer is set by Core::sleep()
   return decision.entity;
 }
@@ -224,8 +196,7 @@ void Scheduler::leave(SchedulingEntity& running, sched::LeaveReason reason) {
 }
 
 bool Scheduler::remove(SchedulingEntity& waiting) {
-  if (&waiting == guest_) [[unlikely]]
-    guest_ = nullptr;
+  global_turn_.forget(waiting);
   return queue_.remove(waiting, clock::now());
 }
 
@@ -238,9 +209,7 @@ void Scheduler::on_timer() {
     last_tick_ = now;
     queue_.look_for_starving(now);
   }
-  Instant until = queue_.review(now);
-  if (beside_global_) [[unlikely]]
-    until = turn_until(until, now);
+  const Instant until = limited(queue_.review(now), now);
   if (until <= now) want_reschedule();
   // What was armed has fired: arm again in any case; but for a slice that is over, pick_next() does.
   slice_end_ = until <= now || running() == nullptr ? never : until;

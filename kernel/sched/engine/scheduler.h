@@ -13,6 +13,7 @@
 #include "core/outbox.h"
 #include "lib/planted.h"
 #include "lib/result.h"
+#include "sched/engine/global_turn.h"
 #include "sched/engine/idle_watch.h"
 #include "sched/engine/recorded_timeline.h"
 #include "sched/engine/run_queue.h"
@@ -40,18 +41,11 @@ class Scheduler final : public Device, private sched::FallbackListener {
   [[nodiscard]] sched::SchedulingEntity* pick_next();
   // The running entity stops running; after yielded and preempted it waits again, else it is in no queue.
   void leave(sched::SchedulingEntity& running, sched::LeaveReason reason);
-  // ---- beside a global queue (engine/global_queue.h) ----
-  // `entity`, enqueued here just now, came from there. One at a time, until it runs or goes.
-  void note_guest(const sched::SchedulingEntity& entity) {
-    guest_ = &entity;
-    beside_global_ = true;
-  }
-  // What was just picked is looked at again when its turn is over, and goes on if nobody waits there. Also who does not wait there
-  // itself: others do. A real-time thread, which gives way only to its own class, after the longest turn: see wants_guest().
-  void limit_turn();
-  // This core is to take somebody in, so that he is waiting here: it would run him now, or the real-time class has had the
-  // core for so long that its bound (real_time/budget.h) has to know that others want it.
+  // ---- beside a global queue: as GlobalTurn says ----
+  void note_guest(const sched::SchedulingEntity& entity) { global_turn_.note_guest(entity); }
   [[nodiscard]] bool wants_guest() const;
+  // Of what was just picked.
+  void limit_turn();
   // `entity`, which waited there, does so no more.
   void end_wait(sched::SchedulingEntity& entity);
   // A waiting or resting entity goes elsewhere. False: it is neither here (counted as a violation).
@@ -164,11 +158,11 @@ class Scheduler final : public Device, private sched::FallbackListener {
   // Own core: adopts what another core wants.
   void look(Instant now);
   void continue_until(Instant until, Instant now);
-  void end_turn(const sched::SchedulingEntity* next);
   // When who runs is to be looked at again, `until` as its timeline says; charged.
-  [[nodiscard]] Instant turn_until(Instant until, Instant now);
-  // No policy makes turns so short that nobody gets ahead.
-  [[nodiscard]] Duration shortest_turn() const { return Duration{static_cast<i64>(static_cast<u64>(tick_.ns) / 64)}; }
+  [[nodiscard]] Instant limited(Instant until, Instant now) {
+    return global_turn_.any() ? limited_by_turn(until, now) : until;
+  }
+  [[nodiscard, gnu::cold]] Instant limited_by_turn(Instant until, Instant now);
   // Wakes the core when somebody who rests here goes on.
   void watch_renewals() {
     if (queue_.next_renewal() != (renewal_.pending() ? renewal_.when() : never)) [[unlikely]]
@@ -188,10 +182,7 @@ class Scheduler final : public Device, private sched::FallbackListener {
   Installation* incoming_ = nullptr;  // while it is being adopted
   Instant slice_end_ = never;
   Instant last_tick_{};  // when those who wait were looked at last: at the first timer interrupt a tick after that
-  bool beside_global_ = false;  // one of the next three is set
-  Instant turn_end_ = never;  // of the turn of who runs, as the global queue gave it
-  Instant real_time_since_ = never;  // only real-time threads have run since; never: not so. While there is a global queue
-  const sched::SchedulingEntity* guest_ = nullptr;  // waits here, and came from the global queue; only compared
+  sched::GlobalTurn global_turn_{tick_};
   bool reschedule_wanted_ = false;
   TimerEvent renewal_{on_renewal};  // of the first who rests here
   sched::IdleWatch idle_watch_;

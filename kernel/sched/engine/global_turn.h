@@ -1,0 +1,51 @@
+// GlobalTurn: what one core keeps beside a global queue (engine/global_queue.h): who waits here as its guest, and the end of the
+// turn of who runs. Without the core: time comes in as `now`, the moment until which the running entity may go on comes out. The
+// kernel's Scheduler and simulations use the same.
+// Context: the owning core only, interrupts off.
+#pragma once
+
+#include "sched/engine/global_queue.h"
+
+namespace corral::sched {
+
+class GlobalTurn {
+ public:
+  // `tick`: as of the run queue.
+  explicit GlobalTurn(Duration tick) : tick_{tick} {}
+
+  // False: there is nothing here that limit() or end() would change.
+  [[nodiscard]] bool any() const { return any_; }
+
+  // ---- the guest ------------------------------------------------------------------------------------------------------
+  // `entity` waits in the core's own queue now, and came from the global one. One at a time, until it runs or goes.
+  void note_guest(const SchedulingEntity& entity) {
+    guest_ = &entity;
+    any_ = true;
+  }
+  // `entity` leaves the core's queue without having run.
+  void forget(const SchedulingEntity& entity) {
+    if (&entity == guest_) guest_ = nullptr;
+  }
+  // The core is to take somebody in, so that he is waiting here: it would run him now, or the real-time class has had the
+  // core for so long that its bound (real_time/budget.h) has to know that others want it.
+  [[nodiscard]] bool wants_guest(bool real_time_waits, Instant now) const;
+
+  // ---- the turn of who runs -------------------------------------------------------------------------------------------
+  // `running`, picked at this moment, is looked at again when its turn is over, and goes on if nobody waits in `queue`. Also who
+  // does not wait there itself: others do. A real-time entity, which gives way only to its own class, after the longest turn.
+  void begin(const GlobalQueue& queue, SchedulingEntity& running, Instant now);
+  // `until`, or the end of the turn of `running` (charged; null: nobody runs) if that is earlier: at `now` it is over. Gives another
+  // turn when nobody wants one.
+  [[nodiscard]] Instant limit(const GlobalQueue& queue, SchedulingEntity* running, Instant until, Instant now);
+  // `next` has the core from now on; null: nobody.
+  void end(const SchedulingEntity* next);
+
+ private:
+  Duration tick_;
+  bool any_ = false;  // one of the next three is set
+  Instant turn_end_ = never;
+  Instant real_time_since_ = never;  // only real-time entities have run since; never: not so
+  const SchedulingEntity* guest_ = nullptr;  // only compared
+};
+
+}  // namespace corral::sched
