@@ -134,6 +134,15 @@ const GroupingDescriptor* choose_grouping(std::string_view text, Duration tick, 
   return choose(groupings(), text, tick, values, why);
 }
 
+bool choose_queues(std::string_view text, bool& global, Refusal& why) {
+  if (text != "global" && text != "per-core") {
+    say(why, "there is no {}; there are per-core and global", text);
+    return false;
+  }
+  global = text == "global";
+  return true;
+}
+
 std::string_view write_value(const Tunable& tunable, i64 value, std::span<char> to) {
   switch (tunable.unit) {
     case Unit::number:

@@ -239,7 +239,7 @@ void Executive::schedule() {
       slept = false;
       rounds_.begin();
     }
-    if (migrations_.hungry) stop_looking_for_work();
+    if (migrations_.hungry()) stop_looking_for_work();
     Thread& thread = Thread::of(*next);
     current_ = &thread;
     switches_.runs(thread);
@@ -427,7 +427,7 @@ void Executive::on_thread_message(Core& core, const Message& message) {
 void Executive::on_arrival(Core& core, const Message& message) {
   auto& thread = *reinterpret_cast<Thread*>(message.word[0]);
   Executive& executive = *core.executive;
-  executive.migrations_.note_arrival(static_cast<MigrationReason>(message.word[2]));
+  executive.migrations_.note_arrival(static_cast<MigrationReason>(message.word[2]) == MigrationReason::pulled);
   if (!executive.enqueue_here(thread, static_cast<sched::EnqueueReason>(message.word[1]))) return;
   if (thread.has_requests()) {
     executive.look_at(thread);

@@ -17,7 +17,7 @@ namespace corral {
 
 class Executive {
  public:
-  explicit Executive(Core& core) : core_{core}, rounds_{core} {}
+  explicit Executive(Core& core) : core_{core}, migrations_{core.id()}, rounds_{core} {}
 
   // The thread that this core runs; null while idle.
   [[nodiscard]] Thread* current() const { return current_; }
@@ -82,7 +82,7 @@ class Executive {
   // What waits here and may go, goes to cores that have nothing to run.
   void offer_spare();
   // One thread to one of `targets`; false: none may go, or they need none.
-  bool give(CoreSet targets, sched::MigrationReason why);
+  bool give(const CoreSet& targets, sched::MigrationReason why);
   void look_when_cooled_down(Instant when);
   static void on_pull_request(Core& core, const Message& message);
   static void on_pull_refused(Core& core, const Message& message);

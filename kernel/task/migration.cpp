@@ -19,13 +19,13 @@ using sched::SchedulingEntity;
 
 namespace {
 
-// Threads that are looked at, at most, in one go. Those behind them are asked about when something has changed.
-constexpr u32 longest_look = 32;
-
-// The member of `set`, which is not empty, that follows `core`, round from the highest to the lowest.
-CoreId next_after(const CoreSet& set, CoreId core) {
-  const CoreId next = set.next(core.value + 1);
-  return next.value < max_cores ? next : set.lowest();
+// Where a thread that waits here may go.
+CoreSet cores_for(const SchedulingEntity& waiting, CoreId here) {
+  if (planted(Plant::mask_ignored_by_pull)) return CoreSet::all();
+  if (planted(Plant::groups_ignored_by_pull)) return waiting.asked;
+  if (planted(Plant::group_construction)) return scheduling().cores_for(waiting) & CoreSet::first(here.value + 1);
+  if (planted(Plant::overload_on_wake_up)) return {};
+  return scheduling().cores_for(waiting);
 }
 
 }  // namespace
@@ -53,39 +53,25 @@ bool Executive::push_elsewhere(Thread& thread) {
 // ---- a core that has nothing to run ---------------------------------------------------------------------------------------------
 
 void Executive::look_for_work() {
-  sched::Migrator& migrator = scheduling().migrator();
   if (!core_.scheduler->may_be_given() || planted(Plant::group_imbalance)) return;
-  const CoreId here = core_.id();
-  if (!scheduling().group_of(false).contains(here)) {  // nobody of the timeline may come: others are not to look for any
-    if (migrations_.hungry) stop_looking_for_work();
+  if (!scheduling().group_of(false).contains(core_.id())) {  // nobody of the timeline may come: others are not to look for any
+    if (migrations_.hungry()) stop_looking_for_work();
     return;
   }
-  if (!migrations_.hungry) migrations_.begin_anew();
-  migrations_.hungry = true;
-  migrator.begin_hunger(here);
-  interleave::point();
-  if (migrations_.awaiting) return;
   const Instant now = clock::now();
-  CoreSet candidates = scheduling().usable().without(migrations_.refused);
-  candidates.remove(here);
-  const sched::PullAnswer answer = migrator.whom_to_ask({candidates, here, now, migrations_.last_asked});
+  const sched::PullAnswer answer = migrations_.look_for_work(scheduling().migrator(), scheduling().usable(), now);
   core_.timers().cancel(migrations_.ask_again);
   if (answer.from == sched::no_core) return;
   if (answer.at > now) {
     core_.timers().add(migrations_.ask_again, answer.at);  // Core::sleep() sets the hardware
     return;
   }
-  migrations_.last_asked = now;
-  migrations_.awaiting = true;
-  migrations_.asked = true;
-  sched::CoreStatistics::count(migrator.counts(here).asked);
-  migrations_.request.message = {MessageType::pull_request, {here.value, 0, 0}};
+  migrations_.request.message = {MessageType::pull_request, {core_.id().value, 0, 0}};
   core_.outbox().send_to(cores::get(answer.from), migrations_.request);
 }
 
 void Executive::stop_looking_for_work() {
-  migrations_.hungry = false;
-  scheduling().migrator().end_hunger(core_.id());
+  migrations_.stop_looking(scheduling().migrator());
   core_.timers().cancel(migrations_.ask_again);
 }
 
@@ -118,42 +104,18 @@ void Executive::offer_spare() {
   }
 }
 
-bool Executive::give(CoreSet targets, MigrationReason why) {
+bool Executive::give(const CoreSet& targets, MigrationReason why) {
   SchedulingManager& manager = scheduling();
-  Scheduler& own = *core_.scheduler;
-  const CoreId here = core_.id();
-  while (!targets.empty()) {
-    const Instant now = clock::now();
-    const u32 spare = own.spare();
-    Instant first_to_cool = never;
-    CoreSet possible;
-    SchedulingEntity* entity = own.find_from_tail(longest_look, [&](SchedulingEntity& waiting) {
-      possible = manager.cores_for(waiting) & targets;
-      if (planted(Plant::mask_ignored_by_pull)) possible = targets;
-      if (planted(Plant::groups_ignored_by_pull)) possible = waiting.asked & targets;
-      if (planted(Plant::group_construction)) possible = possible & CoreSet::first(here.value + 1);
-      if (planted(Plant::overload_on_wake_up)) possible = {};
-      if (possible.empty()) return false;
-      const Instant leaves = manager.migrator().leaves_at({waiting, possible, here, spare, now});
-      if (leaves > now && leaves < first_to_cool) first_to_cool = leaves;
-      return leaves <= now;
-    });
-    if (entity == nullptr) {
-      if (first_to_cool != never) look_when_cooled_down(first_to_cool);
-      return false;
-    }
-    const CoreId target = next_after(possible, here);
-    // Only one core gives to each that asks, and only while nothing has come to it otherwise.
-    if (manager.statistics(target).load() != 0 || !manager.migrator().claim(target)) {
-      targets.remove(target);
-      continue;
-    }
-    (void)own.remove(*entity);
-    manager.send(*entity, target);
-    send_to(Thread::of(*entity), target, sched::EnqueueReason::migrated, why);
-    return true;
+  const auto may_go_to = [&](const SchedulingEntity& waiting) { return cores_for(waiting, core_.id()); };
+  const auto gift = migrations_.choose_gift(manager.migrator(), *core_.scheduler, targets, clock::now(), may_go_to);
+  if (gift.entity == nullptr) {
+    if (gift.cools != never) look_when_cooled_down(gift.cools);
+    return false;
   }
-  return false;
+  (void)core_.scheduler->remove(*gift.entity);
+  manager.send(*gift.entity, gift.target);
+  send_to(Thread::of(*gift.entity), gift.target, sched::EnqueueReason::migrated, why);
+  return true;
 }
 
 void Executive::look_when_cooled_down(Instant when) {

@@ -6,12 +6,10 @@
 namespace corral {
 
 Result<void> SchedulingManager::set_queues(std::string_view text, sched::Refusal& why) {
-  if (text != "global" && text != "per-core") {
-    why.length = format_to(why.text, "there is no {}; there are per-core and global", text).size();
-    return Errno::einval;
-  }
+  bool global = false;
+  if (!sched::choose_queues(text, global, why)) return Errno::einval;
   LockGuard guard{lock_};
-  global_queue_.set_in_use(text == "global");
+  global_queue_.set_in_use(global);
   Core& here = this_core();
   here.outbox().send_also(here.scheduler->queues_, {MessageType::queues, {}}, cores());
   note_change("queues", text);

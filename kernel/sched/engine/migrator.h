@@ -98,6 +98,9 @@ class Migrator {
     return taken;
   }
 
+  // The same, of a core to which nothing has come otherwise.
+  [[nodiscard]] bool claim_empty(CoreId core) { return cores_[core.value].load() == 0 && claim(core); }
+
   [[nodiscard]] Counts& counts(CoreId core) { return counts_[core.value]; }
   [[nodiscard]] const Counts& counts(CoreId core) const { return counts_[core.value]; }
 

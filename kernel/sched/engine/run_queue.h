@@ -109,6 +109,8 @@ class RunQueue {
 
   [[nodiscard]] SchedulingEntity* running() const { return running_; }
   [[nodiscard]] u32 waiting() const { return waiting_count_; }
+  // How many wait besides the one that runs or is about to.
+  [[nodiscard]] u32 spare() const { return running_ == nullptr && waiting_count_ != 0 ? waiting_count_ - 1 : waiting_count_; }
   // Calls visit(entity) for each that waits or rests here, which may remove() the one that it is given.
   template <class Visitor>
   void for_each_here(Visitor&& visit) {

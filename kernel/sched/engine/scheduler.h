@@ -102,11 +102,8 @@ class Scheduler final : public Device, private sched::FallbackListener {
   [[nodiscard]] bool may_be_given() const {
     return kept_.load(Order::relaxed) != keeps_all && !planted(Plant::missing_domains);
   }
-  // How many wait besides the one that runs or is about to.
-  [[nodiscard]] u32 spare() const {
-    return running() == nullptr && queue_.waiting() != 0 ? queue_.waiting() - 1 : queue_.waiting();
-  }
   // See RunQueue.
+  [[nodiscard]] u32 spare() const { return queue_.spare(); }
   template <class Visitor>
   [[nodiscard]] sched::SchedulingEntity* find_from_tail(u32 most, Visitor&& visit) {
     return queue_.find_from_tail(most, visit);
