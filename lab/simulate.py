@@ -27,6 +27,7 @@ class Policies(NamedTuple):
     placement: str = "least-loaded"
     migration: str = "pull"
     groups: str = "none"
+    queues: str = "per-core"
 
 
 def declare(parser: Parser) -> None:
@@ -41,6 +42,8 @@ def declare(parser: Parser) -> None:
                         help="as for sched.migration= (default pull); more than one are compared")
     parser.add_argument("--groups", action="append", default=[], metavar="NAME",
                         help="as for sched.groups= (default none); more than one are compared")
+    parser.add_argument("--queues", action="append", default=[], metavar="NAME",
+                        help="as for sched.queues=, per-core (the default) or global; more than one are compared")
     parser.add_argument("--seed", type=seed, default=1, metavar="N", help="of what is random (default 1)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there as well")
 
@@ -117,7 +120,8 @@ def execute(values: Namespace, _: list[str]) -> int:
     choices = [Policies(*names) for names in itertools.product(values.algorithm or [usual.algorithm],
                                                                values.placement or [usual.placement],
                                                                values.migration or [usual.migration],
-                                                               values.groups or [usual.groups])]
+                                                               values.groups or [usual.groups],
+                                                               values.queues or [usual.queues])]
     reports = []
     progress = Progress("Simulating")
     for number, policies in enumerate(choices, start=1):

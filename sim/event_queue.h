@@ -9,7 +9,18 @@
 namespace corral::sim {
 
 struct Event {
-  enum class Kind : u8 { core, wake, arrival, request, refusal, ask_again, cooled_down };
+  enum class Kind : u8 {
+    core,
+    wake,
+    arrival,
+    request,
+    refusal,
+    ask_again,
+    cooled_down,
+    reschedule,  // somebody waits in the global queue
+    groups,  // a core reads that the core groups have changed
+    adapt,  // an interval of a dynamic ratio is over
+  };
   Instant when;
   u64 number;  // of all events
   Kind kind;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 namespace corral::sim {
 
@@ -41,9 +42,12 @@ Machine::Machine(const Experiment& experiment, const PolicyNames& names, u64 see
     cores_.back()->queue.install(policies_.algorithm(CoreId{i}), now_);
   }
   idle_cores_ = hardware_.cores;
+  global_.set_in_use(global_queue_named(names.queues));
+  if (global_.in_use()) online_.for_each([&](CoreId core) { static_cast<void>(global_.begin_idle(core)); });
   if (const Partition partition{names.groups, hardware_.cores, hardware_.tick}; partition.real_time != 0) {
     groups_.begin(partition.configuration, online_, partition.real_time);
     online_.for_each([&](CoreId core) { groups_.taken(core); });
+    if (partition.configuration.dynamic()) watch_demand();
   }
   cores_of_task_.resize(workload_.tasks.size());
   make_threads();
@@ -108,11 +112,7 @@ void Machine::handle(const Event& event) {
       Thread& thread = threads_[event.subject];
       return wake(thread, thread.state == State::unborn ? CoreId{0} : thread.entity.last_core);
     }
-    case Event::Kind::arrival: {
-      Thread& thread = threads_[event.subject];
-      const auto reason = static_cast<sched::EnqueueReason>(event.detail);
-      return enqueue(thread, thread.entity.home, reason);
-    }
+    case Event::Kind::arrival: return arrive(threads_[event.subject], static_cast<sched::EnqueueReason>(event.detail));
     case Event::Kind::request: return on_request(*cores_[event.subject], CoreId{event.detail});
     case Event::Kind::refusal: return on_refusal(*cores_[event.subject], CoreId{event.detail});
     case Event::Kind::ask_again: {
@@ -125,6 +125,14 @@ void Machine::handle(const Event& event) {
       if (event.detail == core.cool_generation && core.queue.waiting() != 0) offer_spare(core);
       return;
     }
+    case Event::Kind::reschedule: {
+      CoreState& core = *cores_[event.subject];
+      core.reschedule_wanted = true;
+      if (core.queue.running() != nullptr) progress(core);
+      return settle(core);
+    }
+    case Event::Kind::groups: return take_groups(*cores_[event.subject]);
+    case Event::Kind::adapt: return adapt_groups();
   }
 }
 
@@ -137,58 +145,50 @@ void Machine::wake(Thread& thread, CoreId asker) {
 }
 
 void Machine::place(Thread& thread, sched::PlacementReason reason, CoreId asker) {
-  ++placements_;
   thread.state = State::ready;
   thread.ready_since = now_;
-  const CoreId to = place_in_group(thread, reason, asker);
   const bool created = reason == sched::PlacementReason::created;
-  send(thread, to, asker, created ? sched::EnqueueReason::created : sched::EnqueueReason::woken);
+  const auto why = created ? sched::EnqueueReason::created : sched::EnqueueReason::woken;
+  if (waits_globally(thread)) return enter_global(thread, why, asker);
+  ++placements_;
+  send(thread, place_in_group(thread, reason, asker), asker, why);
 }
 
-CoreId Machine::place_in_group(Thread& thread, sched::PlacementReason reason, CoreId asker) {
-  struct AskedPolicy final : sched::Proposals {
-    AskedPolicy(Machine& its, Thread& whose, sched::PlacementReason why, CoreId who)
-        : machine{its}, thread{whose}, reason{why}, asker{who} {}
-    CoreId among(const CoreSet& candidates) override {
-      return machine.placer_.choose(thread.entity, reason, candidates, asker, machine.now_);
-    }
-    Machine& machine;
-    Thread& thread;
-    const sched::PlacementReason reason;
-    const CoreId asker;
-  };
-  AskedPolicy policy{*this, thread, reason, asker};
-  if (groups_.settled(thread.entity)) return policy.among(thread.entity.allowed & online_);
-  return groups_.place(thread.entity, policy, online_);
-}
-
-bool Machine::turn_away(Thread& thread, CoreId from, sched::EnqueueReason reason) {
-  const CoreSet usable = groups_.usable(thread.entity, online_);
-  if (!groups_.guards_entry() || usable.contains(from)) return false;
-  groups_.count_turned_away();
-  send(thread, placer_.choose(thread.entity, sched::PlacementReason::woken, usable, from, now_), from, reason);
-  return true;
+Duration Machine::way_to(CoreId core) const {
+  const bool sleeps = cores_[core.value]->queue.running() == nullptr;
+  return hardware_.message + (sleeps ? hardware_.idle_exit : Duration{});
 }
 
 void Machine::send(Thread& thread, CoreId to, CoreId from, sched::EnqueueReason reason) {
   placer_.assign(thread.entity, to, from);
-  if (to == from) return enqueue(thread, to, reason);
-  const bool sleeps = cores_[to.value]->queue.running() == nullptr;
-  const Duration way = hardware_.message + (sleeps ? hardware_.idle_exit : Duration{});
-  if (way.ns == 0) return enqueue(thread, to, reason);
+  if (to == from) return static_cast<void>(enqueue(thread, to, reason));
+  const Duration way = way_to(to);
+  if (way.ns == 0) return arrive(thread, reason);
   events_.add(now_ + way, Event::Kind::arrival, thread.number, static_cast<u32>(reason));
 }
 
-void Machine::enqueue(Thread& thread, CoreId to, sched::EnqueueReason reason) {
+void Machine::arrive(Thread& thread, sched::EnqueueReason reason) {
+  const CoreId to = thread.entity.home;
+  cores_[to.value]->migration.note_arrival(std::exchange(thread.pulled, false));
+  enqueue(thread, to, reason);
+}
+
+bool Machine::enqueue(Thread& thread, CoreId to, sched::EnqueueReason reason) {
   CoreState& core = *cores_[to.value];
-  note_arrival(core, thread);
-  if (turn_away(thread, to, reason)) return;
+  if (turn_away(thread, to, reason)) return false;
   if (core.queue.running() != nullptr) progress(core);
   ++waiting_threads_;
-  core.until = core.queue.enqueue(thread.entity, reason, now_);
-  if (&core == stepping_) return;  // its thread is between two actions: the core looks when that is over
+  core.until = limited(core, core.queue.enqueue(thread.entity, reason, now_));
+  if (&core == stepping_) return true;  // its thread is between two actions: the core looks when that is over
   settle(core);
   if (core.queue.real_time_changed()) balance_real_time(core);
+  return true;
+}
+
+void Machine::take_out(CoreState& core, sched::SchedulingEntity& waiting) {
+  core.global_turn.forget(waiting);
+  core.queue.remove(waiting, now_);
+  --waiting_threads_;
 }
 
 // What the running thread has done since it was looked at last.
@@ -239,38 +239,68 @@ void Machine::begin_to_run(CoreState& core, Thread& thread) {
   core.last = &thread;
 }
 
-// After anything that changed `core`: the right thread runs, and its next event is in the queue.
+// After anything that changed `core`: the right thread runs, and its next event is in the queue. What this leads to on other
+// cores may come back to this one, which then looks once more.
 void Machine::settle(CoreState& core) {
-  sched::SchedulingEntity* running = core.queue.running();
-  const bool was_idle = running == nullptr;
-  if (running != nullptr && core.until <= now_) {
-    Thread& thread = Thread::of(*running);
-    if (!migrator_.pushes() || !push_elsewhere(core, thread)) {
-      ++waiting_threads_;
-      leave(core, thread, sched::LeaveReason::preempted, State::ready);
-    }
-    running = nullptr;
-  }
-  if (running == nullptr) {
-    ++decisions_;
-    const sched::Decision decision = core.queue.pick(now_);
-    core.until = decision.entity == nullptr ? never : decision.until;
-    running = decision.entity;
-    if (running != nullptr) {
-      --waiting_threads_;
-      begin_to_run(core, Thread::of(*running));
-    }
-  }
-  if (was_idle && running != nullptr) --idle_cores_;
-  if (!was_idle && running == nullptr) ++idle_cores_;
+  core.changed = true;
+  if (core.settling) return;
+  core.settling = true;
+  while (std::exchange(core.changed, false)) settle_once(core);
+  core.settling = false;
+}
+
+void Machine::settle_once(CoreState& core) {
+  sched::SchedulingEntity* const before = core.queue.running();
+  const bool goes = before != nullptr && (core.until <= now_ || core.reschedule_wanted ||
+                                          !before->allowed.contains(core.queue.core()));
+  if (goes) give_way(core, Thread::of(*before), false);
+  Thread* const running = before == nullptr || goes ? pick(core) : &Thread::of(*before);
+  if (before == nullptr && running != nullptr) --idle_cores_;
+  if (before != nullptr && running == nullptr) ++idle_cores_;
   ++core.generation;
   if (running == nullptr) return look_for_work(core);
-  if (core.hungry) stop_looking_for_work(core);
-  Thread& thread = Thread::of(*running);
-  const u32 capacity = thread.by_time ? Hardware::full_capacity : hardware_.capacity_of(core.queue.core());
-  const Instant done = now_ + thread.overhead + time_for(thread.work, capacity);
+  if (core.migration.hungry()) stop_looking_for_work(core);
+  charge_locks(core, *running);
+  const u32 capacity = running->by_time ? Hardware::full_capacity : hardware_.capacity_of(core.queue.core());
+  const Instant done = now_ + running->overhead + time_for(running->work, capacity);
   events_.add(std::min(done, core.until), Event::Kind::core, core.queue.core().value, core.generation);
   if (migrator_.pulls() && core.queue.waiting() != 0) offer_spare(core);
+}
+
+// As Executive::preempt_current().
+void Machine::give_way(CoreState& core, Thread& thread, bool yields) {
+  const CoreId here = core.queue.core();
+  if (!thread.entity.allowed.contains(here)) {
+    leave(core, thread, sched::LeaveReason::migrating, State::ready);
+    send_where_it_may_be(thread, here);
+  } else if (waits_globally(thread)) {
+    leave(core, thread, sched::LeaveReason::migrating, State::ready);
+    enter_global(thread, yields ? sched::EnqueueReason::yielded : sched::EnqueueReason::preempted, here);
+  } else if (yields || !migrator_.pushes() || !push_elsewhere(core, thread)) {
+    ++waiting_threads_;
+    leave(core, thread, yields ? sched::LeaveReason::yielded : sched::LeaveReason::preempted, State::ready);
+  }
+}
+
+Thread* Machine::pick(CoreState& core) {
+  const CoreId here = core.queue.core();
+  for (;;) {
+    invite_guest(core);
+    ++decisions_;
+    const sched::Decision decision = core.queue.pick(now_);
+    core.reschedule_wanted = false;
+    if (core.global_turn.any()) core.global_turn.end(decision.entity);
+    core.until = never;
+    if (decision.entity != nullptr) {
+      core.until = std::max(decision.until, now_ + sched::RunQueue::shortest_turn(hardware_.tick));
+      Thread& thread = Thread::of(*decision.entity);
+      --waiting_threads_;
+      if (global_.in_use()) begin_global_turn(core, thread);
+      begin_to_run(core, thread);
+      return &thread;
+    }
+    if (!global_.in_use() || !takes_from_global(here) || global_.begin_idle(here)) return nullptr;
+  }
 }
 
 void Machine::leave(CoreState& core, Thread& thread, sched::LeaveReason reason, State state) {
@@ -291,7 +321,7 @@ void Machine::core_event(CoreState& core) {
     work_is_done(core, thread);
     stepping_ = nullptr;
   } else {
-    core.until = core.queue.review(now_);
+    core.until = limited(core, core.queue.review(now_));
   }
   settle(core);
   if (core.queue.real_time_changed()) balance_real_time(core);
@@ -300,13 +330,10 @@ void Machine::core_event(CoreState& core) {
 void Machine::work_is_done(CoreState& core, Thread& thread) {
   core.queue.charge(now_);
   switch (advance(thread, core.queue.core())) {
-    case Next::computes: core.until = core.queue.review(now_); break;
+    case Next::computes: core.until = limited(core, core.queue.review(now_)); break;
     case Next::sleeps: leave(core, thread, sched::LeaveReason::blocked, State::sleeping); break;
     case Next::waits: leave(core, thread, sched::LeaveReason::blocked, thread.state); break;
-    case Next::yields:
-      ++waiting_threads_;
-      leave(core, thread, sched::LeaveReason::yielded, State::ready);
-      break;
+    case Next::yields: give_way(core, thread, true); break;
     case Next::ends:
       leave(core, thread, sched::LeaveReason::ended, State::ended);
       core.last = nullptr;
@@ -331,8 +358,7 @@ void Machine::balance_real_time(CoreState& changed) {
         return target.value < max_cores;
       });
       if (entity == nullptr) break;
-      core->queue.remove(*entity, now_);
-      --waiting_threads_;
+      take_out(*core, *entity);
       send(Thread::of(*entity), target, core->queue.core(), sched::EnqueueReason::migrated);
     }
     core->queue.real_time_looked_at();

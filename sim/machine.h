@@ -12,6 +12,8 @@
 #include "lib/random.h"
 #include "policies.h"
 #include "sched/cache_users.h"
+#include "sched/engine/core_migration.h"
+#include "sched/engine/global_turn.h"
 #include "thread.h"
 #include "workload_file.h"
 
@@ -20,9 +22,16 @@ namespace corral::sim {
 class Machine {
  public:
   struct CoreState {
-    CoreState(CoreId id, sched::CoreStatistics& published, Duration tick) : queue{id, published, tick} {}
+    CoreState(CoreId id, sched::CoreStatistics& published, Duration tick)
+        : queue{id, published, tick}, global_turn{tick}, migration{id} {}
     sched::RunQueue queue;
+    sched::GlobalTurn global_turn;
     Instant until = never;  // until when the running thread may go on
+    bool reschedule_wanted = false;  // it gives way at once
+    bool settling = false;  // settle() is under way
+    bool changed = false;  // since it looked
+    Instant has_locks_until{};  // of the global queue, one after the other
+    Instant locks_charged_until{};  // a thread has been charged with the time
     u32 generation = 0;  // of its event
     Duration busy{};  // with threads, and what it costs to change between them
     const Thread* last = nullptr;  // who ran last; only compared
@@ -30,15 +39,7 @@ class Machine {
     sched::CacheUsers cache_users;
 
     // ---- while it has nothing to run (machine_migration.cpp) ----
-    bool hungry = false;  // it said so
-    bool awaiting = false;  // a request of it has not been answered yet
-    bool asked = false;  // since then, and nothing has come since
-    CoreSet refused;  // by these, since then
-    void begin_anew() {
-      asked = false;
-      refused = {};
-    }
-    Instant last_asked{};
+    sched::CoreMigration migration;
     u32 ask_generation = 0, cool_generation = 0;  // of its events
   };
 
@@ -59,7 +60,16 @@ class Machine {
   [[nodiscard]] Duration wasted() const { return wasted_; }
   [[nodiscard]] u64 alive() const { return alive_; }
   [[nodiscard]] const sched::CoreGroups& groups() const { return groups_; }
+  [[nodiscard]] const sched::Demand& demand() const { return demand_; }  // of a dynamic ratio
   [[nodiscard]] CoreSet group_of(bool real_time) const { return groups_.group(real_time, online_); }
+  // A list of the global queue, and its lock: there are two for each level.
+  struct List {
+    Instant free{};  // when its lock is given up by those who have it or wait for it
+    u64 taken = 0, found_taken = 0;  // how often
+    Duration waited{};
+  };
+  [[nodiscard]] const sched::GlobalQueue& global_queue() const { return global_; }
+  [[nodiscard]] const List& list(u32 level, u32 half) const { return lists_[half * sched::GlobalQueue::levels + level]; }
   // Where threads of a task have run.
   [[nodiscard]] const CoreSet& cores_of(size_t task) const { return cores_of_task_[task]; }
 
@@ -72,12 +82,22 @@ class Machine {
   void work_is_done(CoreState& core, Thread& thread);
   void wake(Thread& thread, CoreId asker);
   void send(Thread& thread, CoreId to, CoreId from, sched::EnqueueReason reason);
+  // How long a message takes to a core.
+  [[nodiscard]] Duration way_to(CoreId core) const;
   void place(Thread& thread, sched::PlacementReason reason, CoreId asker);
-  [[nodiscard]] CoreId place_in_group(Thread& thread, sched::PlacementReason reason, CoreId asker);
-  // The thread is not of the core's group, and its run queue looks: it goes on to one that is.
-  bool turn_away(Thread& thread, CoreId from, sched::EnqueueReason reason);
-  void enqueue(Thread& thread, CoreId to, sched::EnqueueReason reason);
+  void arrive(Thread& thread, sched::EnqueueReason reason);
+  // False: the core did not let it in.
+  bool enqueue(Thread& thread, CoreId to, sched::EnqueueReason reason);
   void settle(CoreState& core);
+  void settle_once(CoreState& core);
+  void give_way(CoreState& core, Thread& thread, bool yields);
+  // The thread that runs from now on; null: nobody.
+  Thread* pick(CoreState& core);
+  // Until when the running thread may go on, `until` as its run queue says.
+  [[nodiscard]] Instant limited(CoreState& core, Instant until) {
+    return core.global_turn.any() ? core.global_turn.limit(global_, core.queue.running(), until, now_) : until;
+  }
+  void take_out(CoreState& core, sched::SchedulingEntity& waiting);
   void progress(CoreState& core);
   void begin_to_run(CoreState& core, Thread& thread);
   void balance_real_time(CoreState& core);
@@ -90,8 +110,25 @@ class Machine {
   void on_request(CoreState& core, CoreId asker);
   void on_refusal(CoreState& core, CoreId from);
   void offer_spare(CoreState& core);
-  bool give(CoreState& core, CoreSet targets, bool pulled);
-  static void note_arrival(CoreState& core, Thread& thread);
+  bool give(CoreState& core, const CoreSet& targets, bool pulled);
+
+  // Groups (machine_groups.cpp).
+  [[nodiscard]] CoreId place_in_group(Thread& thread, sched::PlacementReason reason, CoreId asker);
+  // The thread is not of the core's group, and its run queue looks: it goes on to one that is.
+  bool turn_away(Thread& thread, CoreId from, sched::EnqueueReason reason);
+  void send_where_it_may_be(Thread& thread, CoreId from);
+  void take_groups(CoreState& core);
+  void adapt_groups();
+  void watch_demand();
+
+  // The global queue (machine_queue.cpp).
+  [[nodiscard]] bool waits_globally(Thread& thread) const;
+  [[nodiscard]] bool takes_from_global(CoreId core) const;
+  void hold_list(CoreState& core, u32 list);
+  void charge_locks(CoreState& core, Thread& running);
+  void enter_global(Thread& thread, sched::EnqueueReason reason, CoreId asker);
+  void invite_guest(CoreState& core);
+  void begin_global_turn(CoreState& core, Thread& thread);
 
   // Caches (machine_cache.cpp), for threads that say how much memory they use.
   [[nodiscard]] bool has_memory(const Thread& thread) const {
@@ -122,7 +159,11 @@ class Machine {
   Policies policies_;
   sched::Placer& placer_;
   sched::Migrator& migrator_;
-  sched::CoreGroups groups_;  // as they were at the beginning
+  sched::CoreGroups groups_;
+  sched::Demand demand_;
+  bool demand_begun_ = false;
+  sched::GlobalQueue global_;
+  List lists_[2 * sched::GlobalQueue::levels];
   CoreSet online_;
   std::vector<std::unique_ptr<CoreState>> cores_;
   std::deque<Thread> threads_;

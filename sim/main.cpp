@@ -1,4 +1,5 @@
-// corral-sim FILE CORES ALGORITHM PLACEMENT MIGRATION GROUPS SEED: simulates, and prints what it was like as JSON. `./corral simulate` is for people.
+// corral-sim FILE CORES ALGORITHM PLACEMENT MIGRATION GROUPS QUEUES SEED: simulates, and prints what it was like as JSON.
+// `./corral simulate` is for people.
 // CORES 0: as the file says. corral-sim --replay FILE: makes the decisions in a recording of the kernel's again (replay.h).
 // Status 2: the file or a name is wrong, said on the standard error output.
 #include <charconv>
@@ -44,9 +45,9 @@ int replay(const char* name) {
 
 int simulate(char** arguments) {
   const auto cores = static_cast<u32>(number_of(arguments[2], max_cores));
-  const u64 seed = number_of(arguments[7], ~u64{0});
+  const u64 seed = number_of(arguments[8], ~u64{0});
   const sim::Experiment experiment = sim::read_workload(content_of(arguments[1]), cores);
-  const sim::PolicyNames names{arguments[3], arguments[4], arguments[5], arguments[6]};
+  const sim::PolicyNames names{arguments[3], arguments[4], arguments[5], arguments[6], arguments[7]};
   const auto begin = std::chrono::steady_clock::now();
   sim::Machine machine{experiment, names, seed};
   machine.run();
@@ -59,8 +60,8 @@ int simulate(char** arguments) {
 
 int main(int count, char** arguments) {
   const bool replays = count == 3 && std::strcmp(arguments[1], "--replay") == 0;
-  if (!replays && count != 8) {
-    std::cerr << "usage: corral-sim FILE CORES ALGORITHM PLACEMENT MIGRATION GROUPS SEED, or corral-sim --replay FILE\n";
+  if (!replays && count != 9) {
+    std::cerr << "usage: corral-sim FILE CORES ALGORITHM PLACEMENT MIGRATION GROUPS QUEUES SEED, or corral-sim --replay FILE\n";
     return 2;
   }
   try {

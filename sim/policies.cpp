@@ -24,12 +24,18 @@ void Policies::put_in(Slots& slots, const Descriptor& descriptor, const sched::T
   }
 }
 
+bool global_queue_named(const std::string& text) {
+  sched::Refusal why;
+  bool global = false;
+  if (!sched::choose_queues(text, global, why)) refuse("queues", why);
+  return global;
+}
+
 Partition::Partition(const std::string& text, u32 cores, Duration tick) {
   sched::Refusal why;
   configuration.method = sched::choose_grouping(text, tick, configuration.values, why);
   if (configuration.method == nullptr) refuse("groups", why);
   if (configuration.method->method == nullptr) return;
-  if (configuration.dynamic()) throw std::invalid_argument{"groups: a dynamic ratio is not simulated"};
   real_time = sched::CoreGroups::share(configuration, cores, 0, why);
   if (real_time == 0) refuse("groups", why);
 }

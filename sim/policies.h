@@ -19,7 +19,11 @@ struct PolicyNames {
   std::string placement = sched::default_placement;
   std::string migration = sched::default_migration;
   std::string groups = sched::default_grouping;
+  std::string queues = "per-core";
 };
+
+// Whether `text`, sched.queues= on the command line, names the global queue. std::invalid_argument: it names nothing.
+[[nodiscard]] bool global_queue_named(const std::string& text);
 
 // Storage for what a descriptor makes.
 class Storage {
@@ -37,7 +41,7 @@ class Storage {
 
 // How the cores are partitioned as `text` says, sched.groups= on the command line; for CoreGroups::begin().
 struct Partition {
-  // std::invalid_argument: there is no such method, the ratio leaves a class without a core, or the ratio is dynamic.
+  // std::invalid_argument: there is no such method, or the ratio leaves a class without a core.
   Partition(const std::string& text, u32 cores, Duration tick);
   sched::CoreGroups::Configuration configuration;
   u32 real_time = 0;  // cores of that group; 0: there are no groups

@@ -69,22 +69,58 @@ Json of_core(const Machine& machine, u32 number, const PolicyNames& names) {
           {"violations", core.queue.violations().total()}};
 }
 
+Json of_groups(const Machine& machine) {
+  const sched::CoreGroups& groups = machine.groups();
+  Json report{{"real_time_cores", text_of(machine.group_of(true))},
+              {"changes", groups.changes()},
+              {"moved", groups.moved()},
+              {"blocked", groups.blocked()},
+              {"turned_away", groups.turned_away()}};
+  if (groups.configuration().dynamic()) {
+    report["real_time_demand"] = machine.demand().real_time();
+    report["normal_demand"] = machine.demand().normal();
+  }
+  return report;
+}
+
+Json of_global_queue(const Machine& machine) {
+  Json levels = Json::array();
+  for (u32 level = 0; level < sched::GlobalQueue::levels; ++level) {
+    Machine::List sum;
+    for (const u32 half : {0u, 1u}) {
+      const Machine::List& list = machine.list(level, half);
+      sum.taken += list.taken;
+      sum.found_taken += list.found_taken;
+      sum.waited = sum.waited + list.waited;
+    }
+    if (sum.taken == 0) continue;
+    levels.push_back(
+        {{"level", level}, {"taken", sum.taken}, {"found_taken", sum.found_taken}, {"waited_ns", sum.waited.ns}});
+  }
+  return {{"waiting", machine.global_queue().waiting()}, {"rounds", machine.global_queue().round()}, {"locks", levels}};
+}
+
 }  // namespace
 
 void write_report(std::ostream& to, const Machine& machine, const Experiment& experiment, const PolicyNames& names, u64 seed,
                   double host_seconds) {
-  Json report{{"algorithm", names.algorithm},        {"placement", names.placement},
-              {"migration", names.migration},        {"groups", names.groups},
-              {"cores", experiment.hardware.cores},  {"seed", seed},
-              {"threads", machine.threads().size()}, {"unfinished", machine.alive()},
-              {"elapsed_ns", machine.now().ns - 1},  {"decisions", machine.decisions()},
-              {"placements", machine.placements()},  {"wasted_ns", machine.wasted().ns},
-              {"violations", machine.violations()},  {"host_seconds", host_seconds}};
-  if (!machine.groups().none()) {
-    report["real_time_cores"] = text_of(machine.group_of(true));
-    report["blocked"] = machine.groups().blocked();
-    report["turned_away"] = machine.groups().turned_away();
-  }
+  Json report{{"algorithm", names.algorithm},
+              {"placement", names.placement},
+              {"migration", names.migration},
+              {"groups", names.groups},
+              {"queues", names.queues},
+              {"cores", experiment.hardware.cores},
+              {"seed", seed},
+              {"threads", machine.threads().size()},
+              {"unfinished", machine.alive()},
+              {"elapsed_ns", machine.now().ns - 1},
+              {"decisions", machine.decisions()},
+              {"placements", machine.placements()},
+              {"wasted_ns", machine.wasted().ns},
+              {"violations", machine.violations()},
+              {"host_seconds", host_seconds}};
+  if (!machine.groups().none()) report["core_groups"] = of_groups(machine);
+  if (machine.global_queue().in_use()) report["global_queue"] = of_global_queue(machine);
   for (size_t task = 0; task < experiment.workload.tasks.size(); ++task)
     report["tasks"].push_back(of_task(machine, experiment.workload.tasks[task], task));
   for (u32 core = 0; core < experiment.hardware.cores; ++core) report["per_core"].push_back(of_core(machine, core, names));

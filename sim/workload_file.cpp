@@ -239,6 +239,8 @@ void Reader::read_hardware(const Json& object) {
       hardware.message = time_in_ns(value, place);
     } else if (key == "idle_exit_ns") {
       hardware.idle_exit = time_in_ns(value, place);
+    } else if (key == "queue_lock_ns") {
+      hardware.queue_lock = time_in_ns(value, place);
     } else if (key == "refill_ns") {
       hardware.refill = time_in_ns(value, place);
     } else if (key == "refill_in_cluster_ns") {
@@ -251,8 +253,8 @@ void Reader::read_hardware(const Json& object) {
       hardware.refill_page = time_in_ns(value, place);
     } else {
       refuse(place,
-             "the machine has cores, cluster, capacity, tick_ns, switch_ns, message_ns, idle_exit_ns, refill_ns, "
-             "refill_in_cluster_ns, warm_ns, cache_kib, refill_page_ns");
+             "the machine has cores, cluster, capacity, tick_ns, switch_ns, message_ns, idle_exit_ns, queue_lock_ns, "
+             "refill_ns, refill_in_cluster_ns, warm_ns, cache_kib, refill_page_ns");
     }
   }
 }

@@ -291,7 +291,7 @@ class Groups(unittest.TestCase):
         for method, placement, (layout, urgent) in itertools.product(methods, ("least-loaded", "random", "round-robin"), layouts):
             with self.subTest(method=method, placement=placement, layout=layout):
                 report = self.simulated(f"{method}:layout={layout},ratio=1:3", placement=placement)
-                self.assertEqual(self.cores(report["real_time_cores"]), urgent)
+                self.assertEqual(self.cores(report["core_groups"]["real_time_cores"]), urgent)
                 self.assertLessEqual(self.cores(task(report, "urgent")["cores"]), urgent)
                 usual = set(range(8)) - urgent
                 self.assertLessEqual(self.cores(task(report, "usual")["cores"]), usual)
@@ -301,18 +301,18 @@ class Groups(unittest.TestCase):
     def test_methods_differ_in_where_they_refuse(self):
         blocked, away = {}, {}
         for method in ("affinity-mask", "blocked-migration", "run-queue-entry"):
-            report = self.simulated(method, placement="random")
-            blocked[method], away[method] = report["blocked"] > 0, report["turned_away"] > 0
+            groups = self.simulated(method, placement="random")["core_groups"]
+            blocked[method], away[method] = groups["blocked"] > 0, groups["turned_away"] > 0
         self.assertEqual(blocked, {"affinity-mask": False, "blocked-migration": True, "run-queue-entry": False})
         self.assertEqual(away, {"affinity-mask": False, "blocked-migration": False, "run-queue-entry": True})
 
     def test_without_groups_all_cores_are_used(self):
         report = self.simulated("none", placement="round-robin")
         self.assertEqual(self.cores(task(report, "usual")["cores"]), set(range(8)))
-        self.assertNotIn("real_time_cores", report)
+        self.assertNotIn("core_groups", report)
 
     def test_what_cannot_be_is_refused(self):
         for groups, why in (("nothing", "there is no nothing"), ("affinity-mask:ratio=1:100", "none of 8 cores"),
-                            ("affinity-mask:dynamic=on", "not simulated"), ("affinity-mask:layout=round", "write layout=")):
+                            ("affinity-mask:layout=round", "write layout=")):
             with self.subTest(groups=groups), self.assertRaisesRegex(Problem, why):
                 self.simulated(groups)
