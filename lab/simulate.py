@@ -107,6 +107,28 @@ def of_cores(report: Report) -> list[str]:
     return lines(names, [tuple(str(core[name]) for name in names) for core in report["per_core"]])  # type: ignore[attr-defined]
 
 
+def of_groups(report: Report) -> list[str]:
+    """As the kernel's /proc/sched says it; nothing without groups."""
+    groups: Any = report.get("core_groups")
+    if groups is None:
+        return []
+    text = [f"groups real-time cores {groups['real_time_cores']}",
+            f"groups changes {groups['changes']} moved {groups['moved']} blocked {groups['blocked']} turned away {groups['turned_away']}"]
+    if "real_time_demand" in groups:
+        text.append(f"groups demand, thousandths of a thread: real-time {groups['real_time_demand']} normal {groups['normal_demand']}")
+    return text
+
+
+def of_global_queue(report: Report) -> list[str]:
+    """The same; what was waited for locks in virtual time. Nothing with run queues of cores."""
+    queue: Any = report.get("global_queue")
+    if queue is None:
+        return []
+    return [f"global queue: waiting {queue['waiting']} rounds {queue['rounds']}",
+            *(f"lock of level {lock['level']}: taken {lock['taken']} found taken {lock['found_taken']} waited {_ms(lock['waited_ns'])} ms"
+              for lock in queue["locks"])]
+
+
 def execute(values: Namespace, _: list[str]) -> int:
     if not values.file.is_file():
         raise Problem(f"{values.file}: there is no such file", "a workload in JSON is wanted (docs/simulation.md)", WRONG_USE)
@@ -140,6 +162,9 @@ def show(reports: Sequence[Report]) -> None:
     print("\n".join(["", *summary(reports)]))
     if len(reports) == 1:
         print("\n".join(["", *of_tasks(first)]))
+        for text in (of_groups(first), of_global_queue(first)):
+            if text:
+                print("\n".join(["", *text]))
         if len(first["per_core"]) <= MOST_CORES_SHOWN:  # type: ignore[arg-type]
             print("\n".join(["", *of_cores(first)]))
     unfinished = max(int(report["unfinished"]) for report in reports)  # type: ignore[call-overload]

@@ -255,16 +255,23 @@ void Machine::settle_once(CoreState& core) {
                                           !before->allowed.contains(core.queue.core()));
   if (goes) give_way(core, Thread::of(*before), false);
   Thread* const running = before == nullptr || goes ? pick(core) : &Thread::of(*before);
-  if (before == nullptr && running != nullptr) --idle_cores_;
-  if (before != nullptr && running == nullptr) ++idle_cores_;
   ++core.generation;
+  charge_locks(core);
+  const bool waits_for_lock = running == nullptr && core.has_locks_until > now_;
+  count_idle(core, running == nullptr && !waits_for_lock);
+  if (waits_for_lock) return events_.add(core.has_locks_until, Event::Kind::core, core.queue.core().value, core.generation);
   if (running == nullptr) return look_for_work(core);
   if (core.migration.hungry()) stop_looking_for_work(core);
-  charge_locks(core, *running);
   const u32 capacity = running->by_time ? Hardware::full_capacity : hardware_.capacity_of(core.queue.core());
   const Instant done = now_ + running->overhead + time_for(running->work, capacity);
   events_.add(std::min(done, core.until), Event::Kind::core, core.queue.core().value, core.generation);
   if (migrator_.pulls() && core.queue.waiting() != 0) offer_spare(core);
+}
+
+void Machine::count_idle(CoreState& core, bool idle) {
+  if (core.idle == idle) return;
+  core.idle = idle;
+  idle ? ++idle_cores_ : --idle_cores_;
 }
 
 // As Executive::preempt_current().
@@ -285,7 +292,8 @@ void Machine::give_way(CoreState& core, Thread& thread, bool yields) {
 Thread* Machine::pick(CoreState& core) {
   const CoreId here = core.queue.core();
   for (;;) {
-    invite_guest(core);
+    if (core.has_locks_until <= now_) invite_guest(core);
+    if (core.has_locks_until > now_) return nullptr;
     ++decisions_;
     const sched::Decision decision = core.queue.pick(now_);
     core.reschedule_wanted = false;
@@ -313,7 +321,7 @@ void Machine::leave(CoreState& core, Thread& thread, sched::LeaveReason reason, 
 
 void Machine::core_event(CoreState& core) {
   sched::SchedulingEntity* running = core.queue.running();
-  if (running == nullptr) return;
+  if (running == nullptr) return settle(core);  // it has waited for a lock
   progress(core);
   Thread& thread = Thread::of(*running);
   if (thread.overhead.ns == 0 && thread.work.ns == 0) {
@@ -341,7 +349,6 @@ void Machine::work_is_done(CoreState& core, Thread& thread) {
       --alive_;
       break;
   }
-  if (core.queue.running() == nullptr) ++idle_cores_;  // settle() takes it from there
 }
 
 // As kernel/task/real_time_balance.cpp: the highest that wait go where they run at once, as far as there are such cores.

@@ -30,8 +30,9 @@ class Machine {
     bool reschedule_wanted = false;  // it gives way at once
     bool settling = false;  // settle() is under way
     bool changed = false;  // since it looked
+    bool idle = true;  // it has nothing to run, nor to do
     Instant has_locks_until{};  // of the global queue, one after the other
-    Instant locks_charged_until{};  // a thread has been charged with the time
+    Instant locks_charged_until{};  // that time is somebody's
     u32 generation = 0;  // of its event
     Duration busy{};  // with threads, and what it costs to change between them
     const Thread* last = nullptr;  // who ran last; only compared
@@ -90,8 +91,9 @@ class Machine {
   bool enqueue(Thread& thread, CoreId to, sched::EnqueueReason reason);
   void settle(CoreState& core);
   void settle_once(CoreState& core);
+  void count_idle(CoreState& core, bool idle);
   void give_way(CoreState& core, Thread& thread, bool yields);
-  // The thread that runs from now on; null: nobody.
+  // The thread that runs from now on; null: nobody, or the core has to wait for locks first.
   Thread* pick(CoreState& core);
   // Until when the running thread may go on, `until` as its run queue says.
   [[nodiscard]] Instant limited(CoreState& core, Instant until) {
@@ -125,7 +127,7 @@ class Machine {
   [[nodiscard]] bool waits_globally(Thread& thread) const;
   [[nodiscard]] bool takes_from_global(CoreId core) const;
   void hold_list(CoreState& core, u32 list);
-  void charge_locks(CoreState& core, Thread& running);
+  void charge_locks(CoreState& core);
   void enter_global(Thread& thread, sched::EnqueueReason reason, CoreId asker);
   void invite_guest(CoreState& core);
   void begin_global_turn(CoreState& core, Thread& thread);

@@ -28,12 +28,17 @@ void Machine::hold_list(CoreState& core, u32 number) {
   core.has_locks_until = list.free = taken + hardware_.queue_lock;
 }
 
-// Who runs goes on when the core has done with locks.
-void Machine::charge_locks(CoreState& core, Thread& running) {
+// The time that the core has with locks is the running thread's, whose step it is; between two threads it is the core's own.
+void Machine::charge_locks(CoreState& core) {
   const Instant from = std::max(now_, core.locks_charged_until);
   if (core.has_locks_until <= from) return;
-  running.overhead = running.overhead + (core.has_locks_until - from);
+  const Duration took = core.has_locks_until - from;
   core.locks_charged_until = core.has_locks_until;
+  if (SchedulingEntity* const running = core.queue.running(); running != nullptr) {
+    Thread::of(*running).overhead = Thread::of(*running).overhead + took;
+  } else if (!statistics(core.queue.core().value).idle()) {
+    core.busy = core.busy + took;
+  }
 }
 
 // The thread, in no queue, waits there from now on; `asker` puts it in.
@@ -45,7 +50,7 @@ void Machine::enter_global(Thread& thread, EnqueueReason reason, CoreId asker) {
   ++waiting_threads_;
   hold_list(core, entity.global_list.load(Order::relaxed) - 1u);
   const bool looks = core.settling || &core == stepping_;  // when it has done with this
-  if (!looks && core.queue.running() != nullptr) charge_locks(core, Thread::of(*core.queue.running()));
+  if (!looks) charge_locks(core);
   const CoreId told = global_.whom_to_tell(GlobalQueue::level_of(entity), entity.last_core, group_of(false));
   if (told == sched::no_core) return;
   if (told == asker && looks) {

@@ -1,39 +1,15 @@
 """The simulator: exact where the answer is known, the same in every run, and clear about wrong files."""
 
 import itertools
-import json
 import re
-import tempfile
 import unittest
-from pathlib import Path
 
 from lab import paths, simulate
 from lab.problem import Problem
 from lab.simulate import Policies
+from lab.testing.simulated import MS, names, run, task
 
-MS = 1_000_000
 MIXED = paths.SIMULATOR_SOURCE / "workloads" / "mixed.json"
-
-
-def run(workload, cores=0, seed=1, **policies):
-    """Of a description, or its text."""
-    with tempfile.TemporaryDirectory(prefix="corral-simulator-") as name:
-        file = Path(name) / "workload.json"
-        file.write_text(workload if isinstance(workload, str) else json.dumps(workload), encoding="utf-8")
-        return simulate.simulate(file, cores, Policies(**policies), seed)
-
-
-def names(**wrong):
-    """All policies there are, as the refusal of a wrong one lists them."""
-    try:
-        run({"tasks": {"t": {"run": 1}}}, **wrong)
-    except Problem as problem:
-        return re.search(r"there are (.*)", str(problem)).group(1).split(", ")
-    raise AssertionError(f"{wrong} was taken")
-
-
-def task(report, name):
-    return next(found for found in report["tasks"] if found["task"] == name)
 
 
 class KnownAnswers(unittest.TestCase):
@@ -199,6 +175,7 @@ class WrongInput(unittest.TestCase):
         self.refused(good, "there is no best; there are ", algorithm="best")
         self.refused(good, "there is no near; there are ", placement="near")
         self.refused(good, "there is no walk; there are ", migration="walk")
+        self.refused(good, "queues: there is no shared; there are per-core and global", queues="shared")
         self.refused(good, "mlfq has no tunable depth; it has ", algorithm="mlfq:depth=3")
 
 
@@ -261,58 +238,13 @@ class Tables(unittest.TestCase):
         self.assertEqual(len(table), 2 + 4)
         self.assertEqual(len(simulate.summary([report, report])), 2 + 2)
         self.assertIn("control", "\n".join(simulate.of_tasks(report)))
+        self.assertEqual(simulate.of_groups(report) + simulate.of_global_queue(report), [])
 
-
-class Groups(unittest.TestCase):
-    """Core groups (docs/groups.md): each class keeps to its cores, whatever the method."""
-
-    TASKS = {"urgent": {"instance": 6, "policy": "SCHED_FIFO", "priority": 5, "loop": 40, "run": 300, "sleep": 200},
-             "usual": {"instance": 6, "loop": 40, "run": 300, "sleep": 200},
-             "masked": {"instance": 2, "loop": 20, "run": 300, "sleep": 100, "cpus": [1, 6]},
-             "outside": {"loop": 20, "run": 300, "sleep": 100, "cpus": [0]}}
-
-    def simulated(self, groups, **policies):
-        report = run({"machine": {"cores": 8, "message_ns": 2000}, "tasks": self.TASKS}, groups=groups, **policies)
-        self.assertEqual((report["unfinished"], report["violations"]), (0, 0))
-        return report
-
-    @staticmethod
-    def cores(text):
-        found = set()
-        for part in text.split(","):
-            first, _, last = part.partition("-")
-            found |= set(range(int(first), int(last or first) + 1))
-        return found
-
-    def test_classes_keep_to_their_cores(self):
-        methods = [method for method in names(groups="nothing") if method != "none"]
-        self.assertGreaterEqual(len(methods), 3)
-        layouts = (("grouped", {0, 1}), ("alternate", {0, 4}), ("double-alternate", {0, 1}))
-        for method, placement, (layout, urgent) in itertools.product(methods, ("least-loaded", "random", "round-robin"), layouts):
-            with self.subTest(method=method, placement=placement, layout=layout):
-                report = self.simulated(f"{method}:layout={layout},ratio=1:3", placement=placement)
-                self.assertEqual(self.cores(report["core_groups"]["real_time_cores"]), urgent)
-                self.assertLessEqual(self.cores(task(report, "urgent")["cores"]), urgent)
-                usual = set(range(8)) - urgent
-                self.assertLessEqual(self.cores(task(report, "usual")["cores"]), usual)
-                self.assertLessEqual(self.cores(task(report, "masked")["cores"]), {1, 6} & usual)
-                self.assertLessEqual(self.cores(task(report, "outside")["cores"]), usual, "its mask has none of them")
-
-    def test_methods_differ_in_where_they_refuse(self):
-        blocked, away = {}, {}
-        for method in ("affinity-mask", "blocked-migration", "run-queue-entry"):
-            groups = self.simulated(method, placement="random")["core_groups"]
-            blocked[method], away[method] = groups["blocked"] > 0, groups["turned_away"] > 0
-        self.assertEqual(blocked, {"affinity-mask": False, "blocked-migration": True, "run-queue-entry": False})
-        self.assertEqual(away, {"affinity-mask": False, "blocked-migration": False, "run-queue-entry": True})
-
-    def test_without_groups_all_cores_are_used(self):
-        report = self.simulated("none", placement="round-robin")
-        self.assertEqual(self.cores(task(report, "usual")["cores"]), set(range(8)))
-        self.assertNotIn("core_groups", report)
-
-    def test_what_cannot_be_is_refused(self):
-        for groups, why in (("nothing", "there is no nothing"), ("affinity-mask:ratio=1:100", "none of 8 cores"),
-                            ("affinity-mask:layout=round", "write layout=")):
-            with self.subTest(groups=groups), self.assertRaisesRegex(Problem, why):
-                self.simulated(groups)
+    def test_groups_and_the_global_queue_as_the_kernel_shows_them(self):
+        report = simulate.simulate(MIXED, 4, Policies(groups="affinity-mask:dynamic=on", queues="global"), 1)
+        self.assertEqual(simulate.of_groups(report)[0], "groups real-time cores 0")
+        self.assertRegex(simulate.of_groups(report)[1], r"^groups changes [2-9] moved \d+ blocked 0 turned away 0$")
+        self.assertRegex(simulate.of_groups(report)[2], r"^groups demand, thousandths of a thread: real-time \d+ normal \d+$")
+        queue = simulate.of_global_queue(report)
+        self.assertRegex(queue[0], r"^global queue: waiting 0 rounds \d+$")
+        self.assertRegex(queue[1], r"^lock of level 20: taken \d{4,} found taken 0 waited 0\.000 ms$")
