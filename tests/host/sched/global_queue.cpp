@@ -1,6 +1,6 @@
-// sources: kernel/sched/engine/global_queue.cpp
-// The global queue alone: levels, rounds, turns, and who is told.
-#include "sched/engine/global_queue.h"
+// sources: kernel/sched/engine/global_queue.cpp kernel/sched/engine/global_turn.cpp
+// The global queue alone: levels, rounds, turns, and who is told; and a core's part in it.
+#include "sched/engine/global_turn.h"
 
 #include <gtest/gtest.h>
 
@@ -153,6 +153,61 @@ TEST_F(Queue, LocksAreCountedForEachLevel) {
   EXPECT_EQ(queue_->figures(39).taken, 1u);
   EXPECT_EQ(queue_->figures(20).waits, 0u);
   EXPECT_EQ(queue_->figures(0).taken, 0u);
+}
+
+// ---- a core's part ----------------------------------------------------------------------------------------------------------
+
+constexpr Instant start = Instant{} + seconds(1);
+
+TEST_F(Queue, ATurnEndsUnlessNobodyWantsOne) {
+  GlobalTurn turn{tick};
+  SchedulingEntity &runs = made(), &waits = made();
+  EXPECT_FALSE(turn.any());
+  turn.begin(*queue_, runs, start);
+  EXPECT_TRUE(turn.any());
+  EXPECT_EQ(turn.limit(*queue_, &runs, never, start), start + tick);
+  EXPECT_EQ(turn.limit(*queue_, &runs, start + milliseconds(1), start), start + milliseconds(1)) << "the timeline wants it earlier";
+  run(runs);
+  EXPECT_EQ(turn.limit(*queue_, &runs, never, start + tick), start + tick + tick) << "nobody waits: another one";
+  put(waits);
+  run(runs);
+  EXPECT_LE(turn.limit(*queue_, &runs, never, start + tick + tick), start + tick + tick) << "it is over";
+  turn.end(nullptr);
+  EXPECT_FALSE(turn.any());
+}
+
+TEST_F(Queue, ACoreTakesOneGuestAtATime) {
+  GlobalTurn turn{tick};
+  SchedulingEntity &guest = made(), &other = made();
+  EXPECT_TRUE(turn.wants_guest(false, start));
+  EXPECT_FALSE(turn.wants_guest(true, start)) << "a real-time thread would run before him";
+  turn.note_guest(guest);
+  EXPECT_FALSE(turn.wants_guest(false, start));
+  turn.end(&other);
+  EXPECT_TRUE(turn.any()) << "he waits still";
+  turn.forget(other);
+  EXPECT_FALSE(turn.wants_guest(false, start));
+  turn.forget(guest);
+  EXPECT_TRUE(turn.wants_guest(false, start));
+  turn.note_guest(guest);
+  turn.end(&guest);
+  EXPECT_TRUE(turn.wants_guest(false, start)) << "he runs";
+}
+
+TEST_F(Queue, ACoreOfRealTimeThreadsTakesAGuestInTheEnd) {
+  GlobalTurn turn{tick};
+  SchedulingEntity& urgent = made();
+  urgent.real_time = 5;
+  turn.begin(*queue_, urgent, start);
+  const Instant late = start + GlobalQueue::longest_turn(tick);
+  EXPECT_EQ(turn.limit(*queue_, &urgent, never, start), late);
+  EXPECT_FALSE(turn.wants_guest(true, late - nanoseconds(1)));
+  EXPECT_TRUE(turn.wants_guest(true, late));
+  turn.end(&urgent);
+  turn.begin(*queue_, urgent, late);
+  EXPECT_TRUE(turn.wants_guest(true, late)) << "another one of them changes nothing";
+  turn.end(nullptr);
+  EXPECT_FALSE(turn.wants_guest(true, late + seconds(1))) << "it was idle: the time begins anew";
 }
 
 }  // namespace

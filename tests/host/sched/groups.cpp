@@ -3,7 +3,9 @@
 // sources: kernel/sched/*.cpp kernel/sched/groups/*.cpp kernel/sched/engine/core_groups.cpp
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "lib/random.h"
@@ -291,6 +293,62 @@ TEST(CoreGroups, EveryMethodEndsInTheGroup) {
       }
     }
   }
+}
+
+TEST(CoreGroups, ARunQueueTurnsAwayWhoIsNotOfItsGroup) {
+  Machine machine{4};
+  SchedulingEntity entity;  // of the normal group: cores 2 and 3
+  const CoreSet normal = machine.online.without(CoreSet::first(2));
+  for (const auto& [method, away, moved] : {std::tuple{"run-queue-entry", 1u, 0u}, {"affinity-mask", 1u, 1u}}) {
+    machine.use(method);
+    EXPECT_EQ(machine.groups.turn_away(entity, CoreId{1}, machine.online), normal);
+    EXPECT_EQ(machine.groups.turned_away(), away) << "sent there on purpose";
+    EXPECT_EQ(machine.groups.moved(), moved) << "sent there by groups that have changed";
+    EXPECT_TRUE(machine.groups.turn_away(entity, CoreId{3}, machine.online).empty());
+  }
+}
+
+TEST(CoreGroups, WhoMayUseAllCoresOfItsGroup) {
+  Machine machine{4};
+  SchedulingEntity entity;
+  EXPECT_TRUE(machine.groups.may_use_whole_group(entity, machine.online));
+  entity.asked = CoreSet::of(CoreId{2}) | CoreSet::of(CoreId{3});
+  machine.use("affinity-mask");
+  EXPECT_TRUE(machine.groups.may_use_whole_group(entity, machine.online)) << "it asked for two cores, of which that group is";
+  machine.use("affinity-mask:ratio=1:3");
+  EXPECT_FALSE(machine.groups.may_use_whole_group(entity, machine.online));
+}
+
+TEST(CoreGroups, ADynamicRatioFollowsWhatCoresPublish) {
+  const auto numbers = std::make_unique<CoreStatistics[]>(8);
+  const std::span<const CoreStatistics> all{numbers.get(), 8};
+  Machine machine{8};
+  Instant now{1};
+  for (u32 core = 0; core < 8; ++core) numbers[core].begin_idle(now);
+  Demand demand;
+  const auto loads = [&](u32 elsewhere = 0) { return machine.groups.loads(all, machine.online, elsewhere, now); };
+  const auto next = [&](u32 needed, u32 elsewhere = 0) {
+    now = now + milliseconds(100);
+    return machine.groups.next_share(demand, loads(elsewhere), machine.online, needed, now);
+  };
+  machine.use("affinity-mask:ratio=1:1");
+  demand.begin(loads(), now);
+  EXPECT_EQ(next(0), 0u) << "this ratio is not dynamic";
+  machine.use("affinity-mask:ratio=1:1,dynamic=on");
+  EXPECT_EQ(next(0), 0u) << "nobody wants anything";
+  for (u32 core = 3; core < 8; ++core) {  // one real-time thread, and two on each normal core
+    numbers[core].end_idle(now);
+    numbers[core].publish(core == 3 ? 1 : 2, 0, 0);
+  }
+  demand.begin(loads(), now);
+  EXPECT_EQ(next(0), 1u) << "1 : 8";
+  EXPECT_EQ(next(3), 3u) << "so many are reserved";
+  EXPECT_EQ(next(9), 7u) << "the others keep a core";
+  EXPECT_EQ(next(4), 0u) << "that is what it is";
+  demand.begin(loads(40), now);
+  EXPECT_EQ(loads(40).normal.waiting, 44u);
+  machine.groups.begin(machine.groups.configuration(), machine.online, 1);
+  EXPECT_EQ(next(0), 0u) << "the last change is under way";
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // The migration policies on plain numbers, and the engine round them.
 // sources: kernel/sched/*.cpp kernel/sched/engine/run_queue*.cpp kernel/sched/engine/migrator.cpp
+// sources: kernel/sched/engine/core_migration.cpp
 // sources: kernel/sched/engine/safe_policies.cpp
 // sources: kernel/sched/engine/placer.cpp
 // sources: kernel/sched/algorithms/*.cpp kernel/sched/placement/*.cpp kernel/sched/migration/*.cpp
@@ -9,7 +10,7 @@
 #include <deque>
 
 #include "machine.h"
-#include "sched/engine/migrator.h"
+#include "sched/engine/core_migration.h"
 
 namespace corral::test {
 namespace {
@@ -35,6 +36,7 @@ class OwnedMigrator {
     for (void* storage : storage_) ::operator delete(storage, std::align_val_t{64});
   }
   Migrator* operator->() { return migrator_.get(); }
+  Migrator& operator*() { return *migrator_; }
 
   void load(std::initializer_list<u32> runnable) {
     u32 core = 0;
@@ -327,6 +329,82 @@ TEST(AllMigrations, NeverLeaveTheCandidates) {
     }
     EXPECT_EQ(migrator->policies().violations(), 0u) << descriptor->name;
   }
+}
+
+TEST(CoreMigration, AsksOneAfterTheOtherUntilAllHaveRefused) {
+  OwnedMigrator pull{"pull:interval=0"};
+  pull.load({2, 0, 3, 2});
+  const CoreSet all = CoreSet::first(4);
+  CoreMigration core{CoreId{1}};
+  EXPECT_EQ(core.look_for_work(*pull, all, now).from, CoreId{2});
+  EXPECT_TRUE(core.hungry());
+  EXPECT_TRUE(pull->hungry().contains(CoreId{1}));
+  EXPECT_EQ(core.look_for_work(*pull, all, now).from, no_core) << "the answer is under way";
+  core.note_refusal(CoreId{2});
+  EXPECT_EQ(core.look_for_work(*pull, all, now).from, CoreId{3});
+  core.note_refusal(CoreId{3});
+  EXPECT_EQ(core.look_for_work(*pull, all, now).from, CoreId{0});
+  core.note_refusal(CoreId{0});
+  EXPECT_EQ(core.look_for_work(*pull, all, now).from, no_core);
+  EXPECT_EQ(pull->counts(CoreId{1}).asked.load(Order::relaxed), 3u);
+  core.begin_anew();
+  EXPECT_EQ(core.look_for_work(*pull, all, now).from, CoreId{2});
+  core.note_arrival(true);
+  core.note_refusal(CoreId{2});
+  EXPECT_EQ(core.look_for_work(*pull, all, now).from, CoreId{2}) << "refused because this core was not hungry";
+  core.stop_looking(*pull);
+  EXPECT_FALSE(core.hungry());
+  EXPECT_TRUE(pull->hungry().empty());
+}
+
+TEST(CoreMigration, LooksAgainWhenItsPolicySaysSo) {
+  OwnedMigrator pull{"pull:interval=500"};
+  pull.load({2, 0});
+  CoreMigration core{CoreId{1}};
+  EXPECT_LE(core.look_for_work(*pull, CoreSet::first(2), now).at, now);
+  core.note_refusal(CoreId{0});
+  core.begin_anew();
+  EXPECT_EQ(core.look_for_work(*pull, CoreSet::first(2), now).at, now + microseconds(500));
+  EXPECT_EQ(core.look_for_work(*pull, CoreSet::first(2), now).at, now + microseconds(500)) << "it has not asked";
+}
+
+// What waits on core 0, the last one first.
+struct Waiting {
+  std::deque<SchedulingEntity> entities;
+  [[nodiscard]] u32 spare() const { return static_cast<u32>(entities.size()); }
+  template <class Visitor>
+  SchedulingEntity* find_from_tail(u32 most, Visitor&& visit) {
+    for (SchedulingEntity& entity : entities) {
+      if (most-- == 0) break;
+      if (visit(entity)) return &entity;
+    }
+    return nullptr;
+  }
+};
+
+TEST(CoreMigration, GivesToWhoIsHungryAndHasNothing) {
+  OwnedMigrator pull{"pull:hot=500"};
+  pull.load({3, 1, 0, 0});
+  Waiting waiting{std::deque<SchedulingEntity>(3)};
+  const auto allowed = [](const SchedulingEntity& entity) { return entity.allowed; };
+  for (const u32 core : {1u, 2u}) pull->begin_hunger(CoreId{core});
+  CoreMigration core{CoreId{0}};
+  auto gift = core.choose_gift(*pull, waiting, CoreSet::first(4), now, allowed);
+  EXPECT_EQ(gift.entity, &waiting.entities[0]);
+  EXPECT_EQ(gift.target, CoreId{2}) << "something has come to core 1, and core 3 is not hungry";
+  EXPECT_FALSE(pull->hungry().contains(CoreId{2})) << "nobody else gives it anything";
+  EXPECT_EQ(core.choose_gift(*pull, waiting, CoreSet::first(4), now, allowed).entity, nullptr);
+
+  pull->begin_hunger(CoreId{2});
+  waiting.entities[0].allowed = CoreSet::of(CoreId{0});
+  for (SchedulingEntity& entity : waiting.entities) entity.last_ran = now - microseconds(100);
+  waiting.entities[2].last_ran = now - microseconds(200);
+  for (SchedulingEntity& entity : waiting.entities) entity.last_core = CoreId{0};
+  gift = core.choose_gift(*pull, waiting, CoreSet::of(CoreId{2}), now, allowed);
+  EXPECT_EQ(gift.entity, nullptr) << "one is bound, the others are hot";
+  EXPECT_EQ(gift.cools, now + microseconds(300)) << "the first of them";
+  gift = core.choose_gift(*pull, waiting, CoreSet::of(CoreId{2}), gift.cools, allowed);
+  EXPECT_EQ(gift.entity, &waiting.entities[2]);
 }
 
 TEST(RunQueue, TheTailComesFirstAndEverybodyIsVisitedOnce) {
