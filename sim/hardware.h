@@ -17,7 +17,7 @@ struct Hardware {
   Duration switch_cost = nanoseconds(0);     // another thread than the last one is taken
   Duration message = nanoseconds(0);         // a wake-up goes to another core
   Duration idle_exit = nanoseconds(0);       // a sleeping core notices it
-  Duration queue_lock = nanoseconds(0);      // a list of the global queue is locked, each time that somebody is put in or taken out
+  Duration queue_lock = nanoseconds(0);  // a list of the global queue is locked for who is put in or taken out
   Duration refill = nanoseconds(0);          // compute to fill a cache that knows nothing of the thread
   Duration refill_in_cluster = nanoseconds(0);  // the same where only the core's own cache is cold
   Duration warm = milliseconds(2);           // a cache has forgotten a thread that has not run for so long

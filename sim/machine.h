@@ -79,31 +79,33 @@ class Machine {
   void make_threads();
   void handle(const Event& event);
   void account_waste(Instant until);
-  void core_event(CoreState& core);
-  void work_is_done(CoreState& core, Thread& thread);
   void wake(Thread& thread, CoreId asker);
-  void send(Thread& thread, CoreId to, CoreId from, sched::EnqueueReason reason);
+  void place(Thread& thread, sched::PlacementReason reason, CoreId asker);
   // How long a message takes to a core.
   [[nodiscard]] Duration way_to(CoreId core) const;
-  void place(Thread& thread, sched::PlacementReason reason, CoreId asker);
+  void send(Thread& thread, CoreId to, CoreId from, sched::EnqueueReason reason);
   void arrive(Thread& thread, sched::EnqueueReason reason);
   // False: the core did not let it in.
   bool enqueue(Thread& thread, CoreId to, sched::EnqueueReason reason);
+  void take_out(CoreState& core, sched::SchedulingEntity& waiting);
+
+  // One core (machine_core.cpp).
+  void core_event(CoreState& core);
+  void work_is_done(CoreState& core, Thread& thread);
+  void progress(CoreState& core);
   void settle(CoreState& core);
   void settle_once(CoreState& core);
   void count_idle(CoreState& core, bool idle);
   void give_way(CoreState& core, Thread& thread, bool yields);
   // The thread that runs from now on; null: nobody, or the core has to wait for locks first.
   Thread* pick(CoreState& core);
+  void begin_to_run(CoreState& core, Thread& thread);
+  void leave(CoreState& core, Thread& thread, sched::LeaveReason reason, State state);
   // Until when the running thread may go on, `until` as its run queue says.
   [[nodiscard]] Instant limited(CoreState& core, Instant until) {
     return core.global_turn.any() ? core.global_turn.limit(global_, core.queue.running(), until, now_) : until;
   }
-  void take_out(CoreState& core, sched::SchedulingEntity& waiting);
-  void progress(CoreState& core);
-  void begin_to_run(CoreState& core, Thread& thread);
   void balance_real_time(CoreState& core);
-  void leave(CoreState& core, Thread& thread, sched::LeaveReason reason, State state);
 
   // Migration (machine_migration.cpp).
   bool push_elsewhere(CoreState& core, Thread& thread);

@@ -67,7 +67,8 @@ void Machine::invite_guest(CoreState& core) {
   if (global_.waiting() == 0 || !core.global_turn.wants_guest(core.queue.real_time_waiting() != 0, now_)) return;
   if (!takes_from_global(here)) return;
   u32 list = 0;
-  SchedulingEntity* const guest = global_.take([&](SchedulingEntity& taken) { list = taken.global_list.load(Order::relaxed) - 1u; });
+  SchedulingEntity* const guest =
+      global_.take([&](SchedulingEntity& taken) { list = taken.global_list.load(Order::relaxed) - 1u; });
   if (guest == nullptr) return;
   hold_list(core, list);
   --waiting_threads_;

@@ -94,8 +94,7 @@ Json of_global_queue(const Machine& machine) {
       sum.waited = sum.waited + list.waited;
     }
     if (sum.taken == 0) continue;
-    levels.push_back(
-        {{"level", level}, {"taken", sum.taken}, {"found_taken", sum.found_taken}, {"waited_ns", sum.waited.ns}});
+    levels.push_back({{"level", level}, {"taken", sum.taken}, {"found_taken", sum.found_taken}, {"waited_ns", sum.waited.ns}});
   }
   return {{"waiting", machine.global_queue().waiting()}, {"rounds", machine.global_queue().round()}, {"locks", levels}};
 }

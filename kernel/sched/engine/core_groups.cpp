@@ -67,8 +67,7 @@ u32 CoreGroups::share(const Configuration& wanted, u32 online, u32 needed, Refus
   return share;
 }
 
-GroupLoads CoreGroups::loads(std::span<const CoreStatistics> numbers, const CoreSet& online, u32 elsewhere,
-                             Instant now) const {
+GroupLoads CoreGroups::loads(std::span<const CoreStatistics> numbers, const CoreSet& online, u32 elsewhere, Instant now) const {
   const CoreSet real_time = group(true, online);
   GroupLoads loads;
   online.for_each([&](CoreId core) {

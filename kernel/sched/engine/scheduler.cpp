@@ -184,8 +184,7 @@ SchedulingEntity* Scheduler::pick_next() {
   reschedule_wanted_ = false;
   if (global_turn_.any()) [[unlikely]]
     global_turn_.end(decision.entity);
-  slice_end_ =
-      decision.entity == nullptr ? never : std::max(decision.until, now + sched::RunQueue::shortest_turn(tick_));
+  slice_end_ = decision.entity == nullptr ? never : std::max(decision.until, now + sched::RunQueue::shortest_turn(tick_));
   if (decision.entity != nullptr) arm(slice_end_, now);  // an idle core's timer is set by Core::sleep()
   return decision.entity;
 }

@@ -156,9 +156,7 @@ class Scheduler final : public Device, private sched::FallbackListener {
   void look(Instant now);
   void continue_until(Instant until, Instant now);
   // When who runs is to be looked at again, `until` as its timeline says; charged.
-  [[nodiscard]] Instant limited(Instant until, Instant now) {
-    return global_turn_.any() ? limited_by_turn(until, now) : until;
-  }
+  [[nodiscard]] Instant limited(Instant until, Instant now) { return global_turn_.any() ? limited_by_turn(until, now) : until; }
   [[nodiscard, gnu::cold]] Instant limited_by_turn(Instant until, Instant now);
   // Wakes the core when somebody who rests here goes on.
   void watch_renewals() {

@@ -166,7 +166,8 @@ TEST_F(Queue, ATurnEndsUnlessNobodyWantsOne) {
   turn.begin(*queue_, runs, start);
   EXPECT_TRUE(turn.any());
   EXPECT_EQ(turn.limit(*queue_, &runs, never, start), start + tick);
-  EXPECT_EQ(turn.limit(*queue_, &runs, start + milliseconds(1), start), start + milliseconds(1)) << "the timeline wants it earlier";
+  EXPECT_EQ(turn.limit(*queue_, &runs, start + milliseconds(1), start), start + milliseconds(1))
+      << "the timeline wants it earlier";
   run(runs);
   EXPECT_EQ(turn.limit(*queue_, &runs, never, start + tick), start + tick + tick) << "nobody waits: another one";
   put(waits);
