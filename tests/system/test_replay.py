@@ -26,12 +26,12 @@ AT, CHOSEN = 16, 16 + 26  # of DecisionAnswered
 NOBODY = 0xFFFF
 
 
-def record(to: Path, algorithm: str, placement: str, migration: str, rounds: int = ROUNDS) -> Path:
+def record(to: Path, algorithm: str, placement: str, migration: str, rounds: int = ROUNDS, queues: str = "per-core") -> Path:
     """Records a run in a guest of 4 cores, with slices of a millisecond."""
     subprocess.run([str(paths.ROOT / "corral"), "trace", "--yes", "--cores", "4", "--memory", "1G", "--events", "decide", "--output",
                     str(to), "--append",
-                    f"timer.hz=1000 sched.algorithm={algorithm} sched.placement={placement} sched.migration={migration}", "--", "sh",
-                    "-c", LOAD.format(rounds=rounds)],
+                    f"timer.hz=1000 sched.algorithm={algorithm} sched.placement={placement} sched.migration={migration} "
+                    f"sched.queues={queues}", "--", "sh", "-c", LOAD.format(rounds=rounds)],
                    stdin=subprocess.DEVNULL, capture_output=True, check=True)
     return to.with_name(to.name + simulate.RECORDINGS)
 
@@ -72,6 +72,14 @@ class Replay(unittest.TestCase):
             self.assertGreater(found[f"algorithm {algorithm}"], 50 * ROUNDS)
             self.assertGreater(found[f"placement {placement}"], 20 * ROUNDS)
             self.assertGreater(found[f"migration {migration}"], 5 * ROUNDS)
+
+    def test_timelines_decide_the_same_beside_a_global_queue(self) -> None:
+        """Who waits there has no home, and comes to any core as its guest."""
+        found = simulate.replay(record(self.folder / "run", "cfs", "least-loaded", "pull", 2, "global"))
+        self.assertEqual([(policy["different"], policy["first_difference"]) for policy in found], [(0, "")] * len(found))
+        timeline = next(policy for policy in found if policy["kind"] == "algorithm")
+        self.assertEqual(timeline["cores"], 4)
+        self.assertGreater(int(str(timeline["decisions"])), 100)
 
     @slow
     def test_ten_thousand_decisions_of_each(self) -> None:
