@@ -6,7 +6,7 @@
 // sources: kernel/sched/engine/scheduler.cpp kernel/sched/engine/manager.cpp kernel/sched/engine/random_source.cpp
 // sources: kernel/sched/engine/idle_watch.cpp kernel/trace/invariants.cpp
 // sources: kernel/sched/engine/manager_text.cpp kernel/sched/engine/manager_groups.cpp kernel/sched/engine/manager_queues.cpp
-// sources: kernel/sched/engine/global_queue.cpp
+// sources: kernel/sched/engine/global_queue.cpp kernel/sched/engine/global_turn.cpp
 // sources: kernel/sched/engine/core_groups.cpp kernel/sched/engine/dynamic_ratio.cpp
 // sources: kernel/sched/groups/*.cpp
 // sources: kernel/sched/engine/recorded_timeline.cpp kernel/sched/engine/decision_recorder.cpp
