@@ -9,44 +9,42 @@ virtual time, and a run repeats. Of the product of all that can be chosen a ques
 from __future__ import annotations
 
 import itertools
-import re
-import tempfile
 from argparse import Namespace
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
-from lab import boot_options, cache_model, guest
-from lab.bench import groups_report, load
+from lab import boot_options
+from lab.bench import groups_report
 from lab.bench.bench import Bench, runs_of
-from lab.bench.groups_point import CACHES, LAYOUTS, METHODS, NAME, RATIOS, TOOLS, Point
+from lab.bench.groups_point import CACHES, LAYOUTS, METHODS, NAME, RATIOS, TOOLS, UNGROUPED, Point
+from lab.bench.groups_run import MACHINE_SEED, Runs, once
 from lab.bench.results import Results, Row, medians
 from lab.options import Parser, choose, numbers
 from lab.problem import WRONG_USE, Problem
 from lab.progress import Progress
 
-SEED = 1  # of the machine; the programs' own are 1, 2, 3, ...
 CORES = 32
-MEMORY_MIB = 1024
-MODEL = "l1=16K:4,l1lat=10,l2lat=100,quantum=2000,clock=parallel"
 OPTIONS = "interleave.seed=0"
-PATIENCE = 3000.0
-SYSBENCH = load.BY_NAME["threads"]
-SYSBENCH_WORDS = "threads --threads={threads} --events={threads} --thread-locks=8 --thread-yields=4 --thread-stack-size=64K --time=0 --rand-seed=$seed run"
-CLASSES = ("normal", "real-time")
 MOST_THREADS = 20_000
+ALL_METHODS, ALL_THREADS = METHODS[1:], (500, 1000, 5000, 10000)
 
 # Every combination of these.
 Cut = dict[str, tuple[object, ...]]
 QUESTIONS: dict[str, tuple[Cut, ...]] = {
     "layouts": ({"tool": TOOLS, "caches": ("one", "pairs", "halves"), "layout": LAYOUTS},
-                {"threads": (1000,), "caches": ("one", "pairs"), "layout": LAYOUTS}),
+                {"threads": (1000,), "caches": ("one", "pairs", "halves"), "layout": LAYOUTS}),
     "methods": ({"method": METHODS},),
     "ratios": ({"share": (25, 50, 75), "ratio": RATIOS},),
+    # Only when asked for: hours.
+    "product": ({"method": (UNGROUPED,), "caches": ("halves",), "threads": ALL_THREADS},
+                {"method": ALL_METHODS, "layout": LAYOUTS, "ratio": RATIOS, "caches": ("halves",), "threads": ALL_THREADS}),
 }
+USUAL = ("layouts", "methods", "ratios")
 QUICK: dict[str, tuple[Cut, ...]] = {
     "layouts": ({"threads": (100,), "caches": ("pairs",), "layout": LAYOUTS[:2]},),
     "methods": ({"threads": (100,), "method": METHODS[:2], "caches": ("pairs",)},),
     "ratios": ({"threads": (100,), "share": (75,), "ratio": ("3:1",), "caches": ("pairs",)},),
+    "product": ({"threads": (100,), "method": METHODS[1:3], "ratio": RATIOS[:2], "layout": LAYOUTS[:2], "caches": ("free",)},),
 }
 
 
@@ -57,71 +55,47 @@ class Plan:
     cores: int = CORES
     append: str = ""  # more for Corral's kernel
     quick: bool = False
+    systems: tuple[str, ...] = ("corral",)
+
+    @property
+    def kernel_options(self) -> str:
+        """Corral's, of every boot."""
+        return f"{OPTIONS} {self.append}".strip()
 
     def options_of(self, point: Point) -> str:
         return " ".join(filter(None, (OPTIONS, point.options, self.append)))
 
-
-def script(point: Point, runs: int) -> str:
-    """All runs in one boot: starting 32 cores takes longer than they do."""
-    if point.tool == "threadload":
-        command = f"threadload {point.threads} real-time {point.share} seed $seed || exit 1"
-    else:
-        program = f"/host/{load.LINKER} --library-path /host /host/sysbench {SYSBENCH_WORDS.format(threads=point.threads)}"
-        command = f"corral-region reset; {program} || exit 1; corral-region dump"
-    seeds = " ".join(map(str, range(1, runs + 1)))
-    # The serial line is slow, and power-off does not wait for it.
-    return f"ulimit -u unlimited; for seed in {seeds}; do {command}; done; sleep 1"
+    def boots(self) -> Iterator[Runs]:
+        """Points that differ in their groups alone, in one; those of one share of real-time threads after those of another."""
+        by_place: dict[tuple[str, str, str, int], list[Point]] = {}
+        for system in self.systems:
+            for point in self.points:
+                if system == "corral" or point.method == UNGROUPED:
+                    by_place.setdefault((system, point.tool, point.caches, point.threads), []).append(point)
+        for (system, *_), points in by_place.items():
+            yield Runs(system, self.cores, tuple(points), self.runs, self.kernel_options)
 
 
-def parse(point: Point, said: str) -> list[dict[str, float]]:
-    """Of each run milliseconds: of each class that has threads until the last one is done, and until one is in the mean; `all` of both."""
-    if point.tool == "sysbench":
-        return [{"all_ms": 1000.0 * float(told)} for told in load.TIMES["sysbench"].findall(said)]
-    runs: list[dict[str, float]] = []
-    found: dict[str, float] = {}
-    for of, done, mean in re.findall(r"^threadload: (normal|real-time|all) threads=\d+ (?:made_us=\d+ )?done_us=(\d+)(?: mean_us=(\d+))?$",
-                                     said, re.MULTILINE):
-        if of == "all":  # the last line of a run; its time is with the ends of the threads
-            runs.append(found | {"all_ms": max(found[f"{of}_ms"] for of in CLASSES if f"{of}_ms" in found)})
-            found = {}
-        else:
-            found |= {f"{of}_ms": int(done) / 1000, f"{of}_mean_ms": int(mean) / 1000}
-    return runs
-
-
-def once(point: Point, plan: Plan) -> list[Row]:
-    files = load.files((SYSBENCH,)) if point.tool == "sysbench" else None
-    with tempfile.TemporaryDirectory(prefix="corral-groups-") as name:
-        file = Path(name) / "report"
-        plugin = cache_model.plugin(f"{MODEL},{CACHES[point.caches]}", file, seeded=True)
-        said, end = guest.run_program(["sh", "-c", script(point, plan.runs)], cores=plan.cores, seed=SEED, plugin=plugin, files=files,
-                                      options=plan.options_of(point), memory_mib=MEMORY_MIB, patience=PATIENCE)
-        reports = [report for report in cache_model.read(file) if report.label != cache_model.END]
-    runs = parse(point, said)
-    if end.status != 0 or not len(runs) == len(reports) == plan.runs:
-        raise Problem(f"{point}: the program did not end well", f"its output: {said[-500:]}")
-    for values, counted in zip(runs, reports, strict=True):
-        for event in ("refills", "l2_refills"):
-            values[event] = sum(counted.total(mode, event) for mode in cache_model.MODES)
-        for mode in cache_model.MODES:
-            values[f"{mode}_instructions"] = counted.total(mode, "instructions")
-    return [Row("corral", "model", plan.cores, point.threads, point.metric(what), value, plan.options_of(point), SEED)
-            for values in runs for what, value in values.items()]
+def rows_of(runs: Runs, plan: Plan) -> Iterator[Row]:
+    for point, figures in once(runs):
+        options = plan.options_of(point) if runs.system == "corral" else ""
+        for what, value in figures.items():
+            yield Row(runs.system, "model", runs.cores, point.threads, point.metric(what), value, options, MACHINE_SEED)
 
 
 def measure(plan: Plan) -> Results:
     rows: list[Row] = []
+    boots = list(plan.boots())
     with Progress("Running threads of two classes under the cache model") as progress:
-        for number, point in enumerate(plan.points):
-            progress.of(number, len(plan.points), str(point))
-            rows += once(point, plan)
+        for number, runs in enumerate(boots):
+            progress.of(number, len(boots), f"{runs.system}, {len(runs.points)} points from {runs.points[0]}")
+            rows += rows_of(runs, plan)
         progress.done(f"{len(plan.points)} points, {plan.runs} runs each")
     return Results(NAME, medians(rows))
 
 
 def report(results: Results, plan: Plan) -> list[str]:
-    lines = groups_report.lines(results, plan.points, plan.cores, plan.options_of)
+    lines = groups_report.lines(results, plan.points, plan.cores, plan.options_of, linux="linux" in plan.systems)
     return [*lines, "", "--quick: few threads, few points. A look, not a result."] if plan.quick else lines
 
 
@@ -142,7 +116,7 @@ LISTS = {"tool": TOOLS, "layout": LAYOUTS, "method": METHODS, "ratio": RATIOS, "
 
 
 def declare(parser: Parser) -> None:
-    parser.add_argument("--questions", metavar="LIST", help=f"only these: {', '.join(QUESTIONS)}; default: all")
+    parser.add_argument("--questions", metavar="LIST", help=f"of {', '.join(QUESTIONS)}; default: {', '.join(USUAL)}")
     for name, words in LISTS.items():
         parser.add_argument(f"--{name}", metavar="LIST", help=f"instead of a question's own: {', '.join(words)}")
     parser.add_argument("--threads", type=numbers, metavar="LIST", help="such as 500,10000")
@@ -153,7 +127,7 @@ def _words(text: str | None, known: tuple[str, ...], what: str) -> tuple[str, ..
     return tuple(choose(word, known, what) for word in (text or "").split(",") if word)
 
 
-def plan_of(values: Namespace, _: str, __: tuple[str, ...]) -> Plan:
+def plan_of(values: Namespace, _: str, systems: tuple[str, ...]) -> Plan:
     for option in values.append.split():
         name, _, value = option.partition("=")
         boot_options.check(name, value)
@@ -168,10 +142,12 @@ def plan_of(values: Namespace, _: str, __: tuple[str, ...]) -> Plan:
             raise Problem(f"--share {share}: at most 100 of a hundred", "give --share 25,50", WRONG_USE)
     chosen: Cut = {name: _words(getattr(values, name), known, name) for name, known in LISTS.items()}
     chosen |= {"threads": tuple(values.threads or ()), "share": tuple(values.share or ())}
-    questions = _words(values.questions, tuple(QUESTIONS), "question") or tuple(QUESTIONS)
+    questions = _words(values.questions, tuple(QUESTIONS), "question") or USUAL
     points = points_of(list(questions), {name: some for name, some in chosen.items() if some}, quick=values.quick)
-    return Plan(points, runs_of(values), cores[0], values.append, values.quick)
+    if "corral" not in systems and all(point.method != UNGROUPED for point in points):
+        raise Problem("--system linux: it has no groups of cores, and of these points all have", "--questions methods --method none", WRONG_USE)
+    return Plan(points, runs_of(values), cores[0], values.append, values.quick, systems)
 
 
-BENCH = Bench(NAME, "real-time and normal threads on cores of their own: layouts, methods, ratios; under the cache model, Corral only",
-              {"model": "model"}, plan_of, measure, report, groups_report.draw, declare, common=("cores", "append", "runs"), systems=("corral",))
+BENCH = Bench(NAME, "real-time and normal threads on cores of their own: layouts, methods, ratios; under the cache model",
+              {"model": "model"}, plan_of, measure, report, groups_report.draw, declare, common=("cores", "append", "runs", "system"))

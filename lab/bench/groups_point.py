@@ -12,7 +12,9 @@ METHODS = (UNGROUPED, "affinity-mask", "blocked-migration", "run-queue-entry")
 DYNAMIC = "dynamic"
 RATIOS = ("1:1", "2:1", "1:2", "3:1", "1:3", DYNAMIC)
 # What is behind the cores' own caches: 4 MiB for 32 cores, in one piece or one for each few neighbours.
-CACHES = {"one": "l2=4M:16", "pairs": "l2=256K:16,l2per=2", "fours": "l2=512K:16,l2per=4", "halves": "l2=2M:16,l2per=16"}
+CACHES = {"one": "l2=4M:16", "pairs": "l2=256K:16,l2per=2", "fours": "l2=512K:16,l2per=4", "halves": "l2=2M:16,l2per=16",
+          "free": "roi=on"}  # nothing is a region: an access to memory costs an instruction's time, and nothing is counted; quicker
+COUNTED = tuple(name for name in CACHES if name != "free")
 # A run here is tens of milliseconds: the ratio has to be computed more often than usual, 100 ms.
 DYNAMIC_WORDS = "dynamic=on,interval=2000"
 
@@ -30,12 +32,17 @@ class Point:
     caches: str = "one"
 
     @property
+    def groups(self) -> str:
+        """As /proc/sched and sched.groups= take them."""
+        if self.method == UNGROUPED:
+            return UNGROUPED
+        ratio = DYNAMIC_WORDS if self.ratio == DYNAMIC else f"ratio={self.ratio}"
+        return f"{self.method}:layout={self.layout},{ratio}"
+
+    @property
     def options(self) -> str:
         """Corral's, about groups."""
-        if self.method == UNGROUPED:
-            return ""
-        ratio = DYNAMIC_WORDS if self.ratio == DYNAMIC else f"ratio={self.ratio}"
-        return f"sched.groups={self.method}:layout={self.layout},{ratio}"
+        return "" if self.method == UNGROUPED else f"sched.groups={self.groups}"
 
     def plain(self) -> Point:
         """Without what makes no difference to it, so that equal ones are one."""

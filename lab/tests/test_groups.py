@@ -1,11 +1,12 @@
 """The bench of core groups: what it measures, what it reads, what it says beside the report's figures."""
 
 import unittest
+from dataclasses import replace
 from unittest import mock
 
 from lab import boot_options, main
-from lab.bench import groups, groups_report
-from lab.bench.groups_point import CACHES, LAYOUTS, METHODS, RATIOS, TOOLS, Point
+from lab.bench import groups, groups_report, groups_run
+from lab.bench.groups_point import CACHES, LAYOUTS, METHODS, RATIOS, TOOLS, UNGROUPED, Point
 from lab.bench.groups_published import PUBLISHED, THREADS
 from lab.bench.results import Results, Row, from_json
 from lab.problem import Problem
@@ -16,9 +17,9 @@ threadload: all threads=100 made_us=50 done_us=9000
 """
 
 
-def plan(*words: str) -> groups.Plan:
+def plan(*words: str, systems: tuple[str, ...] = ("corral",)) -> groups.Plan:
     _, values, _ = main.understand(["bench", "groups", *words])
-    return groups.plan_of(values, "model", ("corral",))
+    return groups.plan_of(values, "model", systems)
 
 
 def results_of(wanted: groups.Plan, all_ms: dict[Point, float]) -> Results:
@@ -51,6 +52,21 @@ class Points(unittest.TestCase):
             self.assertEqual(chosen.points, (Point("threadload", 10000, "alternate", "run-queue-entry", "3:1", 75, caches),))
             self.assertEqual(chosen.cores, 16)
 
+    def test_the_product_is_complete_and_only_measured_when_asked_for(self) -> None:
+        product = plan("--questions", "product").points
+        for threads in THREADS:
+            self.assertEqual(len([point for point in product if point.threads == threads]), 1 + (len(METHODS) - 1) * len(LAYOUTS) * len(RATIOS))
+        self.assertLess(len(plan().points), len(product))
+
+    def test_points_that_differ_in_their_groups_share_a_boot(self) -> None:
+        wanted = plan("--questions", "methods,ratios", "--threads", "500,1000", systems=("corral", "linux"))
+        boots = list(wanted.boots())
+        self.assertEqual([(boot.system, boot.points[0].threads) for boot in boots],
+                         [("corral", 500), ("corral", 1000), ("linux", 500), ("linux", 1000)])
+        self.assertEqual({point for boot in boots for point in boot.points if boot.system == "corral"}, set(wanted.points))
+        for boot in boots[2:]:
+            self.assertEqual({point.method for point in boot.points}, {UNGROUPED})
+
     def test_what_makes_no_difference_is_no_point_of_its_own(self) -> None:
         self.assertEqual(len(plan("--questions", "methods", "--method", "none", "--layout", ",".join(LAYOUTS)).points), 1)
         self.assertEqual(len(plan("--questions", "methods", "--method", "affinity-mask", "--tool", "sysbench", "--share", "10,20").points), 1)
@@ -58,26 +74,27 @@ class Points(unittest.TestCase):
     def test_what_cannot_be_is_refused_with_what_can(self) -> None:
         wrong = {"--layout=diagonal": "alternate", "--method=magic": "affinity-mask", "--ratio=7": "dynamic", "--caches=l3": "pairs",
                  "--questions=why": "ratios", "--tool=lmbench": "sysbench", "--threads=20001": "20000", "--share=101": "100", "--cores=1": "64",
-                 "--cores=4,8": "64", "--append=sched.groups=all": "affinity-mask", "--instrument=bochs": "model"}
+                 "--cores=4,8": "64", "--append=sched.groups=all": "affinity-mask", "--instrument=bochs": "model",
+                 "--system=linux --questions=layouts": "methods"}
         for word, known in wrong.items():
             with self.subTest(word=word), self.assertRaises(Problem) as caught:
-                command, values, program = main.understand(["bench", "groups", *word.split("=", 1)])
+                command, values, program = main.understand(["bench", "groups", *(part for each in word.split() for part in each.split("=", 1))])
                 command.execute(values, program)
             self.assertIn(known, str(caught.exception), word)
 
 
 class Reading(unittest.TestCase):
     def test_the_classes_are_told_apart(self) -> None:
-        found = groups.parse(Point(), SAID + "threadload: normal threads=2 done_us=700 mean_us=600\nthreadload: all threads=2 made_us=5 done_us=900\n")
+        found = groups_run.parse(Point(), SAID + "threadload: normal threads=2 done_us=700 mean_us=600\nthreadload: all threads=2 made_us=5 done_us=900\n")
         first = {"normal_ms": 1.5, "normal_mean_ms": 1.1, "real-time_ms": 2.5, "real-time_mean_ms": 0.9, "all_ms": 2.5}
         self.assertEqual(found, [first, {"normal_ms": 0.7, "normal_mean_ms": 0.6, "all_ms": 0.7}])
 
     def test_sysbench_tells_seconds(self) -> None:
-        self.assertEqual(groups.parse(Point(tool="sysbench"), "    total time:                          0.1235s\n"), [{"all_ms": 123.5}])
+        self.assertEqual(groups_run.parse(Point(tool="sysbench"), "    total time:                          0.1235s\n"), [{"all_ms": 123.5}])
 
     def test_a_program_that_failed_told_nothing(self) -> None:
         for tool in TOOLS:
-            self.assertEqual(groups.parse(Point(tool=tool), "threadload: not enough memory"), [])
+            self.assertEqual(groups_run.parse(Point(tool=tool), "threadload: not enough memory"), [])
 
 
 class Report(unittest.TestCase):
@@ -91,8 +108,8 @@ class Report(unittest.TestCase):
         wanted = plan("--questions", "layouts", "--tool", "threadload", "--caches", "pairs", "--threads", "500")
         results = results_of(wanted, dict(zip(wanted.points, (20.0, 25.0, 20.5))))
         text = "\n".join(groups.report(from_json(results.to_json()), wanted))
-        self.assertRegex(text, r"pairs +500 +grouped +20\.0 \(1\.000\) +10\.0 \(1\.000\) +- +7\.0 \(1\.000\)\n")
-        self.assertRegex(text, r"pairs +500 +alternate +25\.0 \(1\.250\)")
+        self.assertRegex(text, r"pairs +500 +affinity-mask +1:1 +grouped +20\.0 \(1\.000\) +10\.0 \(1\.000\) +- +7\.0 \(1\.000\)\n")
+        self.assertRegex(text, r"pairs +500 +affinity-mask +1:1 +alternate +25\.0 \(1\.250\)")
         self.assertRegex(text, r"sysbench +10000 +alternate +11764 \(1\.593\)")
         self.assertNotIn("Methods", text)
         self.assertNotIn("--quick", text)
@@ -101,8 +118,8 @@ class Report(unittest.TestCase):
         wanted = plan("--questions", "ratios", "--ratio", "1:1,3:1,dynamic", "--share", "75", "--quick")
         results = results_of(wanted, dict(zip(wanted.points, (30.0, 20.0, 22.0))))
         text = "\n".join(groups.report(results, wanted))
-        self.assertRegex(text, r"75 % +1:1 +30\.0 \(1\.500\)")
-        self.assertRegex(text, r"75 % +dynamic +22\.0 \(1\.100\)")
+        self.assertRegex(text, r"75 % +affinity-mask +grouped +1:1 +30\.0 \(1\.500\)")
+        self.assertRegex(text, r"75 % +affinity-mask +grouped +dynamic +22\.0 \(1\.100\)")
         self.assertIn("--quick", text)
 
     def test_methods_have_the_ungrouped_case_beside_them(self) -> None:
@@ -110,6 +127,14 @@ class Report(unittest.TestCase):
         text = "\n".join(groups.report(results_of(wanted, {point: 10.0 for point in wanted.points}), wanted))
         for method in METHODS:
             self.assertRegex(text, rf"{method} +10\.0 +5\.0")
+
+    def test_linux_without_groups_stands_beside_it(self) -> None:
+        wanted = plan("--questions", "methods", "--method", "none", systems=("corral", "linux"))
+        ours = results_of(wanted, {wanted.points[0]: 10.0})
+        theirs = tuple(replace(row, system="linux", options="", value=3 * row.value) for row in ours.rows)
+        text = "\n".join(groups.report(replace(ours, rows=ours.rows + theirs), wanted))
+        self.assertRegex(text, r"50 % +Corral +10\.0 +5\.0 ")
+        self.assertRegex(text, r"50 % +Linux +30\.0 +15\.0 ")
 
     def test_a_single_point_is_told_too(self) -> None:
         wanted = plan("--questions", "methods", "--method", "affinity-mask")

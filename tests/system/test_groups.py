@@ -7,7 +7,7 @@ import unittest
 from concurrent.futures import ThreadPoolExecutor
 
 from lab import boot_options, guest, soak
-from lab.bench import groups
+from lab.bench import groups_run
 from lab.bench.groups_point import CACHES, Point
 from lab.testing.selection import slow
 from lab.testing.shared_guest import SharedGuest
@@ -63,18 +63,20 @@ class Bench(unittest.TestCase):
 
     CORES, THREADS = 4, 24
 
-    def measured(self, point: Point) -> dict[str, float]:
-        rows = groups.once(point, groups.Plan((point,), 1, self.CORES))
-        return {row.metric.rpartition(".")[2]: row.value for row in rows}
+    def measured(self, *points: Point) -> list[dict[str, float]]:
+        return [figures for _, figures in groups_run.once(groups_run.Runs("corral", self.CORES, points, 1, "interleave.seed=0"))]
 
-    def test_the_classes_are_told_apart_and_a_run_repeats(self) -> None:
-        point = Point(threads=self.THREADS, share=25, method="run-queue-entry", layout="alternate")
-        found = self.measured(point)
-        self.assertEqual(found["all_ms"], max(found["normal_ms"], found["real-time_ms"]))
-        for of in groups.CLASSES:
-            self.assertLess(0, found[f"{of}_mean_ms"])
-            self.assertLessEqual(found[f"{of}_mean_ms"], found[f"{of}_ms"])
-        self.assertEqual(found, self.measured(point))
+    def test_the_classes_are_told_apart_and_a_row_of_points_repeats(self) -> None:
+        points = (Point(threads=self.THREADS, share=25, method="run-queue-entry", layout="alternate"),
+                  Point(threads=self.THREADS, share=25, ratio="1:3"))
+        found = self.measured(*points)
+        for one in found:
+            self.assertEqual(one["all_ms"], max(one["normal_ms"], one["real-time_ms"]))
+            for of in groups_run.CLASSES:
+                self.assertLess(0, one[f"{of}_mean_ms"])
+                self.assertLessEqual(one[f"{of}_mean_ms"], one[f"{of}_ms"])
+        self.assertNotEqual(found[0], found[1])
+        self.assertEqual(found, self.measured(*points))
 
     def test_its_program_refuses_what_it_does_not_know(self) -> None:
         with guest.corral(2) as machine:
@@ -85,7 +87,7 @@ class Bench(unittest.TestCase):
                 self.assertIn("usage: threadload", answer.output)
 
     def test_caches_of_few_neighbours_fetch_more_from_beyond(self) -> None:
-        one, pairs = (self.measured(Point(threads=self.THREADS, share=0, caches=caches)) for caches in list(CACHES)[:2])
+        [one], [pairs] = (self.measured(Point(threads=self.THREADS, share=0, caches=caches)) for caches in list(CACHES)[:2])
         self.assertGreater(pairs["l2_refills"], one["l2_refills"])
 
 
