@@ -360,7 +360,7 @@ void test_chain() {
 struct Inversion {
   bool inherits;
   unsigned lock = 0;
-  unsigned low_has_it = 0, middle_ended = 0;
+  unsigned low_has_it = 0, high_asks = 0, middle_ended = 0;
   bool middle_was_first = false;
 };
 void lock_either(Inversion& with) {
@@ -385,6 +385,7 @@ void be_low(void* argument) {
   CHECK_EQ(set_policy(0, fifo, 10), 0);
   lock_either(with);
   __atomic_store_n(&with.low_has_it, 1, __ATOMIC_SEQ_CST);
+  while (__atomic_load_n(&with.high_asks, __ATOMIC_SEQ_CST) == 0) check_spin(1000);  // sleeping, it might come back late
   compute_for(20000000);
   unlock_either(with);
 }
@@ -397,6 +398,7 @@ void be_middle(void* argument) {
 void be_high(void* argument) {
   auto& with = *static_cast<Inversion*>(argument);
   CHECK_EQ(set_policy(0, fifo, 50), 0);
+  __atomic_store_n(&with.high_asks, 1, __ATOMIC_SEQ_CST);
   lock_either(with);
   with.middle_was_first = __atomic_load_n(&with.middle_ended, __ATOMIC_SEQ_CST) != 0;
   unlock_either(with);
