@@ -374,6 +374,7 @@ void Executive::send_to(Thread& thread, CoreId target, sched::EnqueueReason reas
 }
 
 void Executive::let_go_of(Thread& thread) {
+  switches_.gives_away(thread);
   if (floating_point_owner_ == &thread) {
     thread.fp.save();
     floating_point_owner_ = nullptr;

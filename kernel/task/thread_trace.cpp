@@ -40,6 +40,10 @@ void Switches::note_leaving(const Thread& thread, u8 why) {
   session_ = session();
 }
 
+void Switches::note_giving_away(const Thread& thread) {
+  if (session_ == session() && last_.thread == thread.id().value) note_running(nullptr);
+}
+
 void Switches::note_running(const Thread* thread) {
   if (session_ != session()) {
     session_ = session();

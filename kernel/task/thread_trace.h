@@ -12,12 +12,19 @@ class Thread;
 
 namespace trace {
 
-// One for each core. It remembers who left the core, since the trace has one record for who leaves and who runs next.
+// One for each core. It remembers who left the core, since the trace has one record for who leaves and who runs next. Only who is
+// given away between the two, and may run elsewhere before this core knows what it does next, has a record of its own: on every
+// core's clock a thread is on one core at a time.
 class Switches {
  public:
   void leaves(const Thread& thread, u8 why) {
     if (wants(Event::switched)) [[unlikely]]
       note_leaving(thread, why);
+  }
+  // Before another core can know of it.
+  void gives_away(const Thread& thread) {
+    if (wants(Event::switched)) [[unlikely]]
+      note_giving_away(thread);
   }
   void runs(const Thread& thread) {
     if (wants(Event::switched)) [[unlikely]]
@@ -30,6 +37,7 @@ class Switches {
 
  private:
   void note_leaving(const Thread& thread, u8 why);
+  void note_giving_away(const Thread& thread);
   void note_running(const Thread* thread);
 
   Label last_{};

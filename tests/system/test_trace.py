@@ -112,6 +112,18 @@ class Control(SharedGuest, unittest.TestCase):
             for (_, end, _), (begin, _, _) in zip(runs, runs[1:], strict=False):
                 self.assertLessEqual(end, begin)
 
+    def test_who_is_given_away_has_left(self) -> None:
+        running: dict[int, int] = {}
+        given = 0
+        move = "taskset 1 taskset 2 taskset 4 taskset 8 taskset 1 true"
+        for record in self.records(f"sh -c '{move}; {move}'", "switch,migrate"):
+            if isinstance(record, records.Switch):
+                running[record.core] = record.next.number
+            elif isinstance(record, records.Migration):
+                self.assertNotEqual(running.get(record.core), record.thread.number)
+                given += 1
+        self.assertGreater(given, 8)
+
     def test_each_switch_follows_the_last_one_on_its_core(self) -> None:
         running: dict[int, int] = {}
         for record in self.records("sh -c 'ls /proc | sort | wc'", "switch"):
