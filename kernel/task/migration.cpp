@@ -54,7 +54,8 @@ bool Executive::push_elsewhere(Thread& thread) {
 
 void Executive::look_for_work() {
   if (!core_.scheduler->may_be_given() || planted(Plant::group_imbalance)) return;
-  if (!scheduling().group_of(false).contains(core_.id())) {  // nobody of the timeline may come: others are not to look for any
+  const bool is_of_group = scheduling().group_of(false).contains(core_.id()) || planted(Plant::groups_ignored_by_pull);
+  if (!is_of_group) {  // nobody of the timeline may come: others are not to look for any
     if (migrations_.hungry()) stop_looking_for_work();
     return;
   }
