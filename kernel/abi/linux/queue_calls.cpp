@@ -142,15 +142,7 @@ Result<i64> change_queue(Call& call) {
 }
 
 Result<i64> remove_queue(Call& call) {
-  Ref<Queue> queue;
-  {
-    LockGuard guard{ipc::queues::table().lock()};
-    Queue* found = ipc::queues::table().find(call.number(0));
-    if (found == nullptr) return Errno::einval;
-    TRY(ipc::check_owner(found->ownership, call.thread.credentials()));
-    ipc::queues::table().remove(*found);
-    queue = Ref<Queue>::adopt(found);
-  }
+  Ref<Queue> queue = TRY(ipc::take_out(ipc::queues::table(), call.thread.credentials(), call.number(0)));
   queue->remove();
   return 0;
 }

@@ -151,15 +151,7 @@ Result<i64> tell_status(Call& call, bool by_place, bool anybody) {
 }
 
 Result<i64> remove_set(Call& call) {
-  Ref<SemaphoreSet> set;
-  {
-    LockGuard guard{ipc::semaphores::table().lock()};
-    SemaphoreSet* found = ipc::semaphores::table().find(call.number(0));
-    if (found == nullptr) return Errno::einval;
-    TRY(ipc::check_owner(found->ownership, call.thread.credentials()));
-    ipc::semaphores::table().remove(*found);
-    set = Ref<SemaphoreSet>::adopt(found);
-  }
+  Ref<SemaphoreSet> set = TRY(ipc::take_out(ipc::semaphores::table(), call.thread.credentials(), call.number(0)));
   set->remove();
   return 0;
 }

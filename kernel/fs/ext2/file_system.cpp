@@ -9,18 +9,6 @@
 
 namespace corral::fs::ext2 {
 
-namespace {
-
-// How many files are kept, with their pages, for the case that they are used again: one for so many pages of memory.
-constexpr u64 recent_share = 48;
-constexpr u64 fewest_recent = 128, most_recent = 16384;
-
-u64 recent_limit() {
-  return smaller(larger(memory::page_statistics().total / recent_share, fewest_recent), most_recent);
-}
-
-}  // namespace
-
 Ext2FileSystem::Ext2FileSystem(Disk& disk, const Geometry& geometry, Ref<Metadata> metadata, bool read_only)
     : disk_{disk}, geometry_{geometry}, read_only_{read_only}, metadata_{std::move(metadata)}, volume_{geometry, *metadata_} {}
 
@@ -60,28 +48,15 @@ Ref<Node> Ext2FileSystem::next_node(u32 after) {
 }
 
 void Ext2FileSystem::touch(Node& node, Leftovers& leftovers) {
-  if (node.recent.linked()) {
-    IntrusiveList<Node, &Node::recent>::remove(node);
-    recent_.push_back(node);
-    return;
-  }
-  node.retain();
-  recent_.push_back(node);
-  if (++recent_count_ <= recent_limit()) return;
-  --recent_count_;
-  leftovers.add(Ref<Inode>::adopt(recent_.pop_front()));
+  leftovers.add(recent_.touch(node));
 }
 
 void Ext2FileSystem::forget_recent() {
   for (;;) {
     Ref<Node> node;
-    {
-      LockGuard guard{lock_};
-      Node* first = recent_.pop_front();
-      if (first == nullptr) return;
-      --recent_count_;
-      node = Ref<Node>::adopt(first);
-    }
+    LockGuard guard{lock_};
+    node = recent_.forget_oldest();
+    if (!node) return;
   }
 }
 
@@ -94,17 +69,7 @@ void Ext2FileSystem::forget(Node& node) {
 
 void Ext2FileSystem::note_removed(Node& node, Leftovers& leftovers) {
   node.note_removed();
-  if (!node.recent.linked()) return;
-  IntrusiveList<Node, &Node::recent>::remove(node);
-  --recent_count_;
-  leftovers.add(Ref<Inode>::adopt(&node));
-}
-
-void Ext2FileSystem::set_place(Node& node, Node& directory, char* text, u64 size, Leftovers& leftovers) {
-  memory::release(node.place.text);
-  node.place.text = text;
-  node.place.size = static_cast<u16>(size);
-  leftovers.add(std::exchange(node.place.directory, Ref<Inode>::share(directory)));
+  leftovers.add(recent_.forget(node));
 }
 
 Result<Ref<Node>> Ext2FileSystem::node(u32 number, Node* parent, std::string_view name, Waiter* waiter, Leftovers& leftovers) {
@@ -121,10 +86,9 @@ Result<Ref<Node>> Ext2FileSystem::node(u32 number, Node* parent, std::string_vie
     nodes_.insert(*node);
     ++node_count_;
   }
-  const bool same = parent != nullptr && node->place.directory.get() == parent && node->place.name() == name;
-  if (parent != nullptr && !same) {
+  if (parent != nullptr && !node->place.is(*parent, name)) {
     // The way up from a directory is one, and ends at the root: so that whoever goes it arrives.
-    if (node->is_directory() && (node->place.directory || number == inode::root)) {
+    if (node->is_directory() && (node->place.directory() || number == inode::root)) {
       leftovers.add(Ref<Inode>{node});
       return v.damaged("a directory has two names", number);
     }
@@ -134,7 +98,7 @@ Result<Ref<Node>> Ext2FileSystem::node(u32 number, Node* parent, std::string_vie
       return Errno::enomem;
     }
     memcpy(text, name.data(), name.size());
-    set_place(*node, *parent, text, name.size(), leftovers);
+    leftovers.add(node->place.set(*parent, text, name.size()));
   }
   touch(*node, leftovers);
   return node;

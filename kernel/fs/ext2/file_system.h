@@ -69,8 +69,6 @@ class Ext2FileSystem final : public FileSystem {
 
   // The node with this number, known already or made now. `parent` null: the root. blocked, euclean, enomem.
   Result<Ref<Node>> node(u32 number, Node* parent, std::string_view name, Waiter* waiter, Leftovers& leftovers) REQUIRES(lock_);
-  // It is found under this name from now on; `text` is the name's copy on the heap, taken over.
-  void set_place(Node& node, Node& directory, char* text, u64 size, Leftovers& leftovers) REQUIRES(lock_);
   // Its last name is gone: it is not kept for later.
   void note_removed(Node& node, Leftovers& leftovers) REQUIRES(lock_);
   void forget(Node& node) REQUIRES(lock_);  // its last reference has gone
@@ -104,8 +102,7 @@ class Ext2FileSystem final : public FileSystem {
   Block superblock_;  // kept in memory; set by start()
   RedBlackTree<Node, &Node::by_number, Node::Before> nodes_ GUARDED_BY(lock_);
   u64 node_count_ GUARDED_BY(lock_) = 0;
-  IntrusiveList<Node, &Node::recent> recent_ GUARDED_BY(lock_);  // each with a reference
-  u64 recent_count_ GUARDED_BY(lock_) = 0;
+  RecentFiles<Node, &Node::recent> recent_ GUARDED_BY(lock_);
   IntrusiveList<Orphan, &Orphan::link> orphans_ GUARDED_BY(lock_);
   bool marked_clean_ GUARDED_BY(lock_) = true;  // the superblock says that nobody writes
   bool working_ GUARDED_BY(lock_) = false;  // the timer is set, and holds a reference

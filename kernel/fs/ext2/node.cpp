@@ -35,30 +35,24 @@ Node::Node(Ext2FileSystem& file_system, InodeBlock inode, Orphan& orphan)
     : Inode{file_system, inode.type()}, number{inode.number()}, inode_{std::move(inode)}, orphan_{&orphan} {}
 
 Node::~Node() {
-  // Directories above that nothing else keeps are let go of one after the other, not one inside the other: paths may be deep.
   Ref<Inode> above;
   {
     LockGuard guard{ext2().lock()};
     ext2().forget(*this);
-    std::swap(above, place.directory);
+    above = place.leave();
   }
-  memory::release(place.text);
   if (is_removed()) {
     orphan_->number = number;
     ext2().add_orphan(*std::exchange(orphan_, nullptr));
   }
   delete orphan_;
-  while (above && above->references() == 1) {
-    Ref<Inode> next;
-    {
-      LockGuard guard{ext2().lock()};
-      auto& node = static_cast<Node&>(*above);
-      if (node.references() != 1) break;  // found by its number meanwhile
-      ext2().forget(node);
-      std::swap(next, node.place.directory);
-    }
-    above = next;
-  }
+  let_go_upwards(std::move(above), [&](Inode& directory) -> Ref<Inode> {
+    auto& node = static_cast<Node&>(directory);
+    LockGuard guard{ext2().lock()};
+    if (node.references() != 1) return {};  // found by its number meanwhile
+    ext2().forget(node);
+    return node.place.leave();
+  });
 }
 
 Result<Ref<Node>> Node::make(Ext2FileSystem& file_system, InodeBlock inode) {
@@ -95,17 +89,14 @@ Result<void> Node::change(const AttributeChange& wanted) {
 
 Result<Ref<Inode>> Node::parent() {
   LockGuard guard{ext2().lock()};
-  if (place.directory) return place.directory;
+  if (place.directory()) return place.directory();
   if (number == inode::root) return Ref<Inode>::share(*this);
   return Errno::enoent;
 }
 
 Result<std::string_view> Node::name(std::span<char> to) {
   LockGuard guard{ext2().lock()};
-  if (!place.directory) return Errno::enoent;
-  const u64 size = smaller(place.size, to.size());
-  memcpy(to.data(), place.text, size);
-  return std::string_view{to.data(), size};
+  return place.name(to);
 }
 
 Result<std::string_view> Node::read_link(std::span<char> to) {

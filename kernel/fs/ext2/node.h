@@ -7,6 +7,8 @@
 #include "fs/cache/file_pages.h"
 #include "fs/ext2/volume.h"
 #include "fs/pipe.h"
+#include "fs/place.h"
+#include "fs/recent_files.h"
 #include "lib/intrusive_list.h"
 #include "lib/red_black_tree.h"
 
@@ -56,13 +58,6 @@ class Node : public Inode {
   [[nodiscard]] const InodeBlock& record() const { return inode_; }
 
   // ---- guarded by the file system's lock ----
-  // Where it was seen last; the root, and a file that was removed, has none.
-  struct Place {
-    Ref<Inode> directory;
-    u16 size = 0;
-    char* text = nullptr;  // heap
-    [[nodiscard]] std::string_view name() const { return {text, size}; }
-  };
   Place place;
   bool detached = false;  // it is in no table any more: its last reference goes
 

@@ -31,13 +31,9 @@ class NameCopy {
   char* text_ = nullptr;
 };
 
-bool is_at(const Node& node, const Node& directory, std::string_view name) {
-  return node.place.directory.get() == &directory && node.place.name() == name;
-}
-
 // `ancestor` is `directory`, or a directory above it. With the file system's lock.
 bool lies_in(Node& directory, const Node& ancestor) {
-  for (auto* node = &directory; node != nullptr; node = static_cast<Node*>(node->place.directory.get())) {
+  for (auto* node = &directory; node != nullptr; node = static_cast<Node*>(node->place.directory().get())) {
     if (node == &ancestor) return true;
   }
   return false;
@@ -104,7 +100,7 @@ Result<void> DirectoryNode::remove(std::string_view name, bool directory) {
   if (directory && file->covered.load(Order::relaxed)) return Errno::ebusy;
   TRY(directory ? volume.remove_directory(number, name, now) : volume.unlink(number, name, now));
   if (file->links() == 0) ext2().note_removed(*file, leftovers);
-  if (is_at(*file, *this, name)) leftovers.add(std::exchange(file->place.directory, Ref<Inode>{}));
+  if (file->place.is(*this, name)) leftovers.add(file->place.leave());
   return {};
 }
 
@@ -136,12 +132,12 @@ Result<void> DirectoryNode::rename(std::string_view name, Inode& target, std::st
     if (file->covered.load(Order::relaxed) || (other && other->covered.load(Order::relaxed))) return Errno::ebusy;
     TRY(volume.rename(number, name, to.number, new_name, exchange, now));
     if (other && exchange) {
-      ext2().set_place(*other, *this, old_copy.take(), name.size(), leftovers);
+      leftovers.add(other->place.set(*this, old_copy.take(), name.size()));
     } else if (other) {
       if (other->links() == 0) ext2().note_removed(*other, leftovers);
-      if (is_at(*other, to, new_name)) leftovers.add(std::exchange(other->place.directory, Ref<Inode>{}));
+      if (other->place.is(to, new_name)) leftovers.add(other->place.leave());
     }
-    ext2().set_place(*file, to, new_copy.take(), new_name.size(), leftovers);
+    leftovers.add(file->place.set(to, new_copy.take(), new_name.size()));
     return {};
   });
 }

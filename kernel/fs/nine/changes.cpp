@@ -221,9 +221,7 @@ class UnlinkChange final : public Conversation {
     LockGuard guard{directory_->nine().names()};
     file = directory_->known_file(name_.text());
     if (file) {
-      if (file->place.directory.get() == directory_.get() && file->place.name() == name_.text()) {
-        leftovers.add(std::exchange(file->place.directory, Ref<Inode>{}));
-      }
+      if (file->place.is(*directory_, name_.text())) leftovers.add(file->place.leave());
       file->known.links = is_directory_ || file->known.links == 0 ? 0 : file->known.links - 1;
       file->known.changed_ns = wall_time_ns();
     }
@@ -285,7 +283,7 @@ Result<void> RenameChange::talk(Waiter& waiter) {
   from_->known.modified_ns = to_->known.modified_ns = now;
   if (replaced && replaced.get() == file.get()) return {};  // two names of one file: both stay
   if (replaced) {
-    leftovers.add(std::exchange(replaced->place.directory, Ref<Inode>{}));
+    leftovers.add(replaced->place.leave());
     if (replaced->known.links > 0) --replaced->known.links;
   }
   from_->set_name(name_.text(), nullptr, leftovers);
@@ -293,12 +291,9 @@ Result<void> RenameChange::talk(Waiter& waiter) {
   if (!file) return {};
   const std::string_view name = new_name_.text();
   auto* text = static_cast<char*>(memory::allocate(name.size() + 1));
-  leftovers.add(std::exchange(file->place.directory, text != nullptr ? Ref<Inode>{to_} : Ref<Inode>{}));
+  leftovers.add(text != nullptr ? file->place.set(*to_, text, name.size()) : file->place.leave());
   if (text == nullptr) return {};  // its path is not known; the next look-up finds it
   memcpy(text, name.data(), name.size());
-  memory::release(file->place.text);
-  file->place.text = text;
-  file->place.size = static_cast<u16>(name.size());
   file->known.changed_ns = now;
   to_->set_name(name, file.get(), leftovers);
   return {};

@@ -11,14 +11,6 @@ namespace corral::fs::nine {
 
 namespace {
 
-// How many files are kept for the case that they are used again: one for so many pages of memory.
-constexpr u64 recent_share = 48;
-constexpr u64 fewest_recent = 128, most_recent = 16384;
-
-u64 recent_limit() {
-  return smaller(larger(memory::page_statistics().total / recent_share, fewest_recent), most_recent);
-}
-
 class MountOperation final : public Conversation {
  public:
   explicit MountOperation(Server& server) : Conversation{server}, root_fid_{server.new_fid()} {}
@@ -76,13 +68,9 @@ void NineFileSystem::set_root(const Ref<Node>& root) {
 void NineFileSystem::dismantle() {
   for (;;) {
     Ref<Node> node;
-    {
-      LockGuard guard{names_};
-      Node* first = recent_.pop_front();
-      if (first == nullptr) break;
-      --recent_count_;
-      node = Ref<Node>::adopt(first);
-    }
+    LockGuard guard{names_};
+    node = recent_.forget_oldest();
+    if (!node) break;
   }
   root_ = {};
 }
@@ -98,16 +86,7 @@ Ref<Node> NineFileSystem::file_with(u64 path) {
 }
 
 void NineFileSystem::touch(Node& node, Leftovers& leftovers) {
-  if (node.recent.linked()) {
-    IntrusiveList<Node, &Node::recent>::remove(node);
-    recent_.push_back(node);
-    return;
-  }
-  node.retain();
-  recent_.push_back(node);
-  if (++recent_count_ <= recent_limit()) return;
-  --recent_count_;
-  leftovers.add(Ref<Inode>::adopt(recent_.pop_front()));
+  leftovers.add(Ref<Inode>{recent_.touch(node)});
 }
 
 void NineFileSystem::forget(Node& node) {
@@ -138,14 +117,11 @@ Result<Ref<Node>> NineFileSystem::adopt(const FileAttributes& attributes, u32 fi
     node = made.take();
     nodes_.insert(*node);
   }
-  if (parent != nullptr && (node->place.directory.get() != parent || node->place.name() != name)) {
+  if (parent != nullptr && !node->place.is(*parent, name)) {
     auto* text = static_cast<char*>(memory::allocate(name.size() + 1));
     if (text != nullptr) {
       memcpy(text, name.data(), name.size());
-      memory::release(node->place.text);
-      leftovers.add(std::exchange(node->place.directory, Ref<Inode>::share(*parent)));
-      node->place.text = text;
-      node->place.size = static_cast<u16>(name.size());
+      leftovers.add(node->place.set(*parent, text, name.size()));
     }
   }
   touch(*node, leftovers);

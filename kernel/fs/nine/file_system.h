@@ -72,8 +72,7 @@ class NineFileSystem final : public FileSystem {
   SpinLock names_{Rank::file_names, "9P names"};
   Ref<Inode> root_;  // set before it is mounted; taken away by dismantle()
   RedBlackTree<Node, &Node::by_path, Node::Before> nodes_ GUARDED_BY(names_);
-  IntrusiveList<Node, &Node::recent> recent_ GUARDED_BY(names_);  // each with a reference
-  u64 recent_count_ GUARDED_BY(names_) = 0;
+  RecentFiles<Node, &Node::recent> recent_ GUARDED_BY(names_);
   FileSystemStatistics statistics_ GUARDED_BY(names_){};
   Instant statistics_at_ GUARDED_BY(names_){};
   Ref<StatisticsTalk> asking_ GUARDED_BY(names_);

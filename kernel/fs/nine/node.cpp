@@ -49,26 +49,20 @@ Node::Node(NineFileSystem& file_system, const FileAttributes& attributes, u32 it
       known{attributes_of(attributes, file_system.device())} {}
 
 Node::~Node() {
-  // Directories above that nothing else keeps are let go of one after the other, not one inside the other: paths may be deep.
   Ref<Inode> above;
   {
     LockGuard guard{nine().names()};
     nine().forget(*this);
-    std::swap(above, place.directory);
+    above = place.leave();
   }
-  memory::release(place.text);
   server().clunk(fid);
-  while (above && above->references() == 1) {
-    Ref<Inode> next;
-    {
-      LockGuard guard{nine().names()};
-      auto& node = static_cast<Node&>(*above);
-      if (node.references() != 1) break;  // found by its number meanwhile
-      nine().forget(node);
-      std::swap(next, node.place.directory);
-    }
-    above = next;
-  }
+  let_go_upwards(std::move(above), [&](Inode& directory) -> Ref<Inode> {
+    auto& node = static_cast<Node&>(directory);
+    LockGuard guard{nine().names()};
+    if (node.references() != 1) return {};  // found by its number meanwhile
+    nine().forget(node);
+    return node.place.leave();
+  });
 }
 
 Result<Ref<Node>> Node::make(NineFileSystem& file_system, const FileAttributes& attributes, u32 fid) {
@@ -106,17 +100,14 @@ bool Node::update(const FileAttributes& fresh) {
 
 Result<Ref<Inode>> Node::parent() {
   LockGuard guard{nine().names()};
-  if (place.directory) return place.directory;
+  if (place.directory()) return place.directory();
   if (nine().root().get() == this) return Ref<Inode>::share(*this);
   return Errno::enoent;
 }
 
 Result<std::string_view> Node::name(std::span<char> to) {
   LockGuard guard{nine().names()};
-  if (!place.directory) return Errno::enoent;
-  const u64 size = smaller(place.size, to.size());
-  memcpy(to.data(), place.text, size);
-  return std::string_view{to.data(), size};
+  return place.name(to);
 }
 
 Result<std::string_view> Node::read_link(std::span<char> to) {

@@ -66,4 +66,16 @@ Result<i32> get(IdTable<T>& table, const Credentials& credentials, i32 key, u32 
   return made.release()->number;
 }
 
+// What the remove commands do: nobody finds it any more. Answers the table's reference, for what is left to do without the lock.
+// einval: there is none; eperm.
+template <class T>
+Result<Ref<T>> take_out(IdTable<T>& table, const Credentials& credentials, i32 number) {
+  LockGuard guard{table.lock()};
+  T* there = table.find(number);
+  if (there == nullptr) return Errno::einval;
+  TRY(check_owner(there->ownership, credentials));
+  table.remove(*there);
+  return Ref<T>::adopt(there);
+}
+
 }  // namespace corral::ipc
