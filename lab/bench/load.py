@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import re
 from argparse import Namespace
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,8 +17,8 @@ from lab import debian, elf
 from lab.bench import plot, systems, table
 from lab.bench.bench import Bench, Place, runs_of
 from lab.bench.results import Results, Row, medians
-from lab.options import Parser
-from lab.problem import WRONG_USE, Problem
+from lab.options import Parser, choose
+from lab.problem import Problem
 
 NAME = "load"
 INSTRUMENTS = {"bochs": "bochs", "instructions": "icount", "wall": "qemu"}  # the user's word: the results' word
@@ -87,10 +86,7 @@ class Plan:
 def chosen(names: str | None, *, quick: bool) -> tuple[Load, ...]:
     if names is None:
         return tuple(BY_NAME[name] for name in QUICK) if quick else LOADS
-    wanted = [name for name in names.split(",") if name]
-    for name in wanted:
-        if name not in BY_NAME:
-            raise Problem(f"there is no load `{name}`", f"there are: {', '.join(BY_NAME)}", WRONG_USE)
+    wanted = [choose(name, list(BY_NAME), "load") for name in names.split(",") if name]
     return tuple(load for load in LOADS if load.name in wanted)
 
 
@@ -134,14 +130,6 @@ def parse(text: str) -> dict[str, float]:
     return found
 
 
-def boots(plan: Plan) -> Iterator[tuple[int, str]]:
-    """(cores, system), the systems in turn and in changing order."""
-    for cores in plan.cores:
-        for turn in range(plan.runs if plan.instrument == "qemu" else 1):
-            for system in plan.systems if turn % 2 == 0 else plan.systems[::-1]:
-                yield cores, system
-
-
 def once(plan: Plan, system: str, cores: int, patience: float | None = None) -> list[Row]:
     """One boot, in which everything is measured."""
     job = systems.Job(script(plan), programs(frozenset(load.program for load in plan.loads)), plan.options)
@@ -155,7 +143,8 @@ def once(plan: Plan, system: str, cores: int, patience: float | None = None) -> 
 
 
 def measure(plan: Plan) -> Results:
-    rows = systems.each(f"loads on {plan.instrument}", list(boots(plan)), lambda system, cores: once(plan, system, cores))
+    boots = systems.boots(plan.instrument, plan.cores, plan.systems, plan.runs)
+    rows = systems.each(f"loads on {plan.instrument}", boots, lambda system, cores: once(plan, system, cores))
     return Results(NAME, medians(rows))
 
 

@@ -89,11 +89,8 @@ def parse(text: str) -> list[Sample]:
 def boots(plan: Plan) -> Iterator[tuple[int, str, int]]:
     """(cores, system, runs in this boot), the systems in turn and in changing order."""
     virtual = plan.instrument == "bochs"
-    for cores in plan.cores:
-        for turn in range(1 if virtual else plan.runs):
-            order = plan.systems if turn % 2 == 0 else plan.systems[::-1]
-            for system in order:
-                yield cores, system, plan.runs if virtual else 1
+    for cores, system in systems.boots(plan.instrument, plan.cores, plan.systems, plan.runs):
+        yield cores, system, plan.runs if virtual else 1
 
 
 def once(plan: Plan, system: str, cores: int, runs: int, patience: float | None = None) -> list[Sample]:

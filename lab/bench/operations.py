@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from argparse import Namespace
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,8 +17,8 @@ from lab import paths
 from lab.bench import plot, systems, table
 from lab.bench.bench import Bench, Place, runs_of
 from lab.bench.results import Results, Row, medians
-from lab.options import Parser
-from lab.problem import WRONG_USE, Problem
+from lab.options import Parser, choose
+from lab.problem import Problem
 
 NAME = "operations"
 INSTRUMENTS = {"instructions": "icount", "bochs": "bochs", "wall": "qemu"}  # the user's word: the results' word
@@ -92,10 +91,7 @@ class Plan:
 def chosen(names: str | None, *, quick: bool) -> tuple[Operation, ...]:
     if names is None:
         return tuple(BY_NAME[name] for name in QUICK) if quick else OPERATIONS
-    wanted = [name for name in names.split(",") if name]
-    for name in wanted:
-        if name not in BY_NAME:
-            raise Problem(f"there is no operation `{name}`", f"there are: {', '.join(BY_NAME)}", WRONG_USE)
+    wanted = [choose(name, list(BY_NAME), "operation") for name in names.split(",") if name]
     return tuple(operation for operation in OPERATIONS if operation.name in wanted)
 
 
@@ -124,14 +120,6 @@ def parse(text: str) -> list[dict[str, str]]:
     return [dict(word.split("=", 1) for word in line.split() if "=" in word) for line in LINE.findall(text)]
 
 
-def boots(plan: Plan) -> Iterator[tuple[int, str]]:
-    """(cores, system), the systems in turn and in changing order."""
-    for cores in plan.cores:
-        for turn in range(plan.runs if plan.instrument == "qemu" else 1):
-            for system in plan.systems if turn % 2 == 0 else plan.systems[::-1]:
-                yield cores, system
-
-
 def once(plan: Plan, system: str, cores: int, patience: float | None = None) -> list[Row]:
     """One boot, in which everything is measured."""
     job = systems.Job(script(plan, cores), files(), plan.options)
@@ -144,7 +132,8 @@ def once(plan: Plan, system: str, cores: int, patience: float | None = None) -> 
 
 
 def measure(plan: Plan) -> Results:
-    rows = systems.each(f"operations on {plan.instrument}", list(boots(plan)), lambda system, cores: once(plan, system, cores))
+    boots = systems.boots(plan.instrument, plan.cores, plan.systems, plan.runs)
+    rows = systems.each(f"operations on {plan.instrument}", boots, lambda system, cores: once(plan, system, cores))
     return Results(NAME, medians(rows))
 
 

@@ -80,6 +80,12 @@ def run(system: str, instrument: str, cores: int, job: Job, *, memory_mib: int =
     return text.replace("\r\n", "\n")
 
 
+def boots(instrument: str, cores: Sequence[int], systems: Sequence[str], runs: int) -> list[tuple[int, str]]:
+    """(cores, system), the systems in turn and in changing order; one boot each where everything repeats."""
+    return [(count, system) for count in cores for turn in range(runs if instrument == "qemu" else 1)
+            for system in (systems if turn % 2 == 0 else systems[::-1])]  # fmt: skip
+
+
 def each(what: str, todo: Sequence[tuple[int, str]], once: Callable[[str, int], list[Row]]) -> list[Row]:
     """What once(system, cores) measured in each boot of `todo` (cores, system), shown as it goes on."""
     rows: list[Row] = []
