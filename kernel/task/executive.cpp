@@ -45,7 +45,7 @@ Errno take_signals(Thread& thread) {
 }  // namespace
 
 void set_system_call_step(Step step) {
-  system_call_step.store(step, Order::relaxed);
+  system_call_step.store(step, Order::seq_cst);
 }
 
 void Executive::initialise() {
@@ -281,6 +281,12 @@ void Executive::reload_space() {
 
 void Executive::save_floating_point(Thread& thread) {
   if (floating_point_owner_ == &thread) thread.fp.save();
+}
+
+void Executive::reclaim_floating_point(Thread& thread) {
+  if (floating_point_owner_ == &thread) return;
+  thread.fp.restore();
+  floating_point_owner_ = &thread;
 }
 
 void Executive::reload_floating_point(Thread& thread) {

@@ -46,6 +46,12 @@ class Executive {
   void save_floating_point(Thread& thread);
   // The thread's FpState has been changed in memory: load it before user mode.
   void reload_floating_point(Thread& thread);
+  // The thread is current() and is about to wait; its FpState has been saved, and others may change it there meanwhile.
+  void part_with_floating_point(Thread& thread) {
+    if (floating_point_owner_ == &thread) floating_point_owner_ = nullptr;
+  }
+  // It did not wait, or has waited: its FpState is loaded, if it is not.
+  void reclaim_floating_point(Thread& thread);
   // current()'s segment bases were changed.
   void reload_bases();
   // current()'s address space was replaced (exec): load the new one now.

@@ -8,7 +8,7 @@
 #include "task/process_group.h"
 #include "task/process_table.h"
 #include "task/robust_list.h"
-#include "task/tracee.h"
+#include "task/tracees.h"
 #include "trace/log.h"
 
 namespace corral {
@@ -18,13 +18,6 @@ namespace {
 constinit MachineEnd machine_end = nullptr;
 constinit SessionEnd session_end = nullptr;
 constinit ProcessEnd process_end = nullptr;
-
-// si_code for a status in wait4's form.
-i32 child_code(i32 status) {
-  const i32 signal = status & 0x7f;
-  if (signal == 0) return child_exited;
-  return (status & 0x80) != 0 ? child_dumped : child_killed;
-}
 
 // Word to the parent. With the table's lock held, so that it finds the signal pending as soon as it finds the zombie, and the
 // zombie as soon as the signal's handler looks for it.
@@ -77,8 +70,8 @@ void end_process(Process& process) {
   process.forget_stop();
   bool orphans;
   bool bereaved = false;
-  Ref<Process> told_later;
-  i32 signal = 0;
+  LateWord word;
+  tracees::let_go_all(process);
   {
     ProcessTable& table = process_table();
     LockGuard guard{table.lock};
@@ -91,7 +84,6 @@ void end_process(Process& process) {
     Process* heir = heir_of(process, *table.first);
     while (Process* child = process.children.pop_front()) {
       child->parent = heir;
-      if (child->traced.load(Order::relaxed) != 0) tracees::let_go_all(*child);
       child->exit_signal = sigchld;  // whatever its parent wished for: nobody slays the first process by it
       heir->children.push_back(*child);
       if (child->manners.death_signal.load(Order::relaxed) != 0) {
@@ -105,26 +97,45 @@ void end_process(Process& process) {
     process.continued = false;
     process.borrows_space.store(false, Order::release);
     process.child_changed.wake_all();  // who lent it its memory
-    if (process.parent != nullptr) {
-      Process& parent = *process.parent;
-      signal = process.exit_signal;
-      parent.child_changed.wake_all();
-      const signals::ChildWishes wishes = signal == sigchld ? signals::wishes_about_children(parent) : signals::ChildWishes{};
-      if (needs_table(signal)) {
-        told_later = Ref<Process>::share(parent);
-      } else if (signal != 0 && wishes.signal) {
-        tell(parent, process, signal);
-      }
-      if (!wishes.zombie) reap(process);
+    if (tracees::end_is_hidden(process)) {
+      tracees::tell_end(process);
+    } else {
+      word = tell_parent_of_end(process);
     }
   }
   process.tell_ended();
-  if (told_later) tell(*told_later, process, signal);
+  word.send();
   if (bereaved) tell_bereaved();
   if (orphans) process_groups::hang_up_marked();
 }
 
 }  // namespace
+
+i32 child_code(i32 status) {
+  const i32 signal = status & 0x7f;
+  if (signal == 0) return child_exited;
+  return (status & 0x80) != 0 ? child_dumped : child_killed;
+}
+
+void LateWord::send() const {
+  if (parent) tell(*parent, *child, child->exit_signal);
+}
+
+LateWord tell_parent_of_end(Process& process) NO_THREAD_SAFETY_ANALYSIS {  // the table's lock is held: see exit.h
+  LateWord word;
+  if (process.parent == nullptr) return word;
+  Process& parent = *process.parent;
+  const i32 signal = process.exit_signal;
+  parent.child_changed.wake_all();
+  const signals::ChildWishes wishes = signal == sigchld ? signals::wishes_about_children(parent) : signals::ChildWishes{};
+  if (needs_table(signal)) {
+    word = {Ref<Process>::share(parent), Ref<Process>::share(process)};
+  } else if (signal != 0 && wishes.signal) {
+    tell(parent, process, signal);
+  }
+  if (!wishes.zombie && process.traced_leader == nullptr) reap(process);
+  return word;
+}
 
 void set_session_end(SessionEnd function) {
   session_end = function;
@@ -151,6 +162,8 @@ void reap(Process& child) NO_THREAD_SAFETY_ANALYSIS {  // the table's lock is he
 
 Errno end_thread_step(Thread& thread) {
   Process& process = thread.process();
+  if (thread.end_phase == 0 && thread.tracee.load(Order::relaxed) != nullptr && tracees::stops_at_end(thread)) [[unlikely]]
+    return thread.wait_for_resume();
   if (thread.end_phase == 0) {  // robust mutexes that it still holds
     if (release_robust_list(thread) == Errno::blocked) return Errno::blocked;
     thread.step = {};
@@ -212,7 +225,10 @@ void Process::thread_ends(Thread& thread) {
 
 Errno stop_step(Thread& thread) {
   Process& process = thread.process();
-  if (!process.stopped() || process.ending() || thread.end_wanted) return Errno{};
+  if (process.ending() || thread.end_wanted) return Errno{};
+  if (thread.tracee.load(Order::relaxed) != nullptr) [[unlikely]]
+    return tracees::stop_with_process(thread);
+  if (!process.stopped()) return Errno{};
   process.thread_stops(thread);
   return thread.wait_for_resume();
 }

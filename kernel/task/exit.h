@@ -1,7 +1,7 @@
 // How threads and processes end and stop: as steps, like everything that may wait.
 #pragma once
 
-#include "task/thread.h"
+#include "task/process.h"
 
 namespace corral {
 
@@ -11,6 +11,17 @@ Errno end_thread_step(Thread& thread);
 
 // Waits while the thread's process is stopped (SIGSTOP, SIGTSTP …).
 Errno stop_step(Thread& thread);
+
+// Word of a process's end that acts on its receiver at once, and is sent without a lock.
+struct LateWord {
+  Ref<Process> parent;
+  Ref<Process> child;
+  void send() const;
+};
+// The parent of a zombie hears of its end, or is rid of it. The caller holds processes::lock(), and sends the answer after it.
+[[nodiscard]] LateWord tell_parent_of_end(Process& process);
+// si_code of SIGCHLD for a status in wait4's form.
+[[nodiscard]] i32 child_code(i32 status);
 
 // Waiting parents: takes a zombie child out of the table (wait4). The caller holds processes::lock() and its own reference.
 void reap(Process& child);

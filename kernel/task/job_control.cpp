@@ -5,6 +5,7 @@
 #include "task/process.h"
 #include "task/process_group.h"
 #include "task/process_table.h"
+#include "task/tracees.h"
 
 namespace corral {
 
@@ -61,27 +62,36 @@ void Process::tell_stopped() {
     stop_signal = stopped_by_;
   }
   continued = false;
-  tell_parent(*this, child_stopped, stop_signal);
+  const bool told_by_trace = traced_leader != nullptr && traced_leader->tracer == parent;
+  if (!told_by_trace) tell_parent(*this, child_stopped, stop_signal);
 }
 
 void Process::go_on() {
   LockGuard table_guard{process_table().lock};
-  bool was_told;
-  i32 signal;
-  {
-    LockGuard guard{lock_};
-    stop_taken_ = false;
-    if (!stopped_.load(Order::relaxed)) return;
-    stopped_.store(false, Order::release);
-    process_groups::count_stopped(false);
-    was_told = stop_told_.load(Order::relaxed);
-    signal = stopped_by_;
-    for_each_thread_locked([](Thread& thread) { thread.request(Request::resume); });
-  }
-  stop_signal = 0;
+  i32 signal = 0;
+  const bool was_told = end_stop(signal);
+  if (signal == 0) return;
   continued = was_told;
+  tracees::process_continues(*this);
   // A stop that was not complete is told as a stop, as if the parent had been quick.
   tell_parent(*this, was_told ? child_continued : child_stopped, was_told ? sigcont : signal);
+}
+
+bool Process::end_stop(i32& signal) {
+  LockGuard guard{lock_};
+  stop_taken_ = false;
+  if (!stopped_.load(Order::relaxed)) return false;
+  stopped_.store(false, Order::release);
+  process_groups::count_stopped(false);
+  signal = stopped_by_;
+  stop_signal = 0;
+  for_each_thread_locked([](Thread& thread) { thread.request(Request::resume); });
+  return stop_told_.load(Order::relaxed);
+}
+
+i32 Process::stopped_by() {
+  LockGuard guard{lock_};
+  return stopped_.load(Order::relaxed) ? stopped_by_ : 0;
 }
 
 void Process::forget_stop() {

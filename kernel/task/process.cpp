@@ -7,7 +7,7 @@
 #include "task/exit.h"
 #include "task/process_table.h"
 #include "task/signal_queue.h"
-#include "task/tracee.h"
+#include "task/tracees.h"
 #include "trace/panic.h"
 
 namespace corral {
@@ -78,16 +78,18 @@ void Process::remove_thread(Thread& thread) {
   {
     ProcessTable& table = process_table();
     LockGuard table_guard{table.lock};
-    LockGuard guard{lock_};
-    table.remove(thread);
-    threads_.remove(thread);
-    tracees::forget(thread);
-    signals::drop_pending(thread.signals.pending, thread.signals.waiting, ~SignalSet{0});
-    --live_threads_;
-    if (live_threads_ == 1) alone_.wake_all();
-    if (live_threads_ == 0) last_credentials_ = thread.credentials_;
-    if (live_threads_ != 0 || state == ProcessState::reaped)
-      thread.credentials_->account().threads.fetch_sub(1, Order::relaxed);
+    {
+      LockGuard guard{lock_};
+      table.remove(thread);
+      threads_.remove(thread);
+      signals::drop_pending(thread.signals.pending, thread.signals.waiting, ~SignalSet{0});
+      --live_threads_;
+      if (live_threads_ == 1) alone_.wake_all();
+      if (live_threads_ == 0) last_credentials_ = thread.credentials_;
+      if (live_threads_ != 0 || state == ProcessState::reaped)
+        thread.credentials_->account().threads.fetch_sub(1, Order::relaxed);
+    }
+    tracees::thread_ended(thread);
   }
   thread.drop();
 }
@@ -147,8 +149,9 @@ void Process::set_space(Ref<vm::AddressSpace> space) {
 
 void Process::end(i32 wait_status) {
   LockGuard guard{lock_};
-  if (ending_.load(Order::relaxed)) return;
-  exit_status = wait_status;
+  const bool kills = wait_status == sigkill && !killed_.exchange(true, Order::acq_rel);
+  if (ending_.load(Order::relaxed) && !kills) return;
+  if (!ending_.load(Order::relaxed)) exit_status = wait_status;
   ending_.store(true, Order::release);
   for_each_thread_locked([](Thread& thread) {
     thread.request(Request::look_at_signals);
@@ -242,10 +245,14 @@ Result<void> Process::become_alone(Thread& thread) {
 }
 
 void Process::adopt_leader_id(Thread& thread) {
+  if (thread.id().value == id_.value) return;
+  Ref<Thread> former;  // let go of after the locks
   ProcessTable& table = process_table();
   LockGuard table_guard{table.lock};
+  if (traced_leader != nullptr) former = tracees::unlink(*traced_leader);
   LockGuard guard{lock_};
-  if (thread.id().value != id_.value) table.renumber(thread, ThreadId{id_.value});
+  table.renumber(thread, ThreadId{id_.value});
+  if (tracees::is_traced(thread)) traced_leader = thread.tracee.load(Order::relaxed);
 }
 
 }  // namespace corral

@@ -13,6 +13,7 @@
 #include "task/resource_limits.h"
 #include "task/signals.h"
 #include "task/thread.h"
+#include "task/tracee.h"
 #include "vm/address_space.h"
 
 // A process's life: created → alive (threads) → zombie (no threads, status kept for the parent) → reaped (out of the table).
@@ -85,6 +86,7 @@ class Process final : public RefCounted<Process> {
   // Gives the only thread the process's id (after exec by a thread that was not the first).
   void adopt_leader_id(Thread& thread) EXCLUDES(lock_);
   [[nodiscard]] bool ending() const { return ending_.load(Order::acquire); }
+  [[nodiscard]] bool killed() const { return killed_.load(Order::acquire); }  // by SIGKILL, perhaps when it was ending already
   // The running thread ends itself; the last one ends the process: resources released, children handed to the first
   // process, parent told. Thread context; then answer Errno{} from the step with thread.ended set.
   void thread_ends(Thread& thread) EXCLUDES(lock_);
@@ -105,9 +107,12 @@ class Process final : public RefCounted<Process> {
   // before its next return to user mode, and the last one tells the parent. go_on(): they continue.
   void stop(int signal) EXCLUDES(lock_);
   void go_on() EXCLUDES(lock_);
+  // The same, but nobody is told; processes::lock() is held. True: the parent knew that it was stopped, by `signal`.
+  bool end_stop(i32& signal) EXCLUDES(lock_);
   void forget_stop() EXCLUDES(lock_);  // it ends
   // The running thread is about to stop.
   void thread_stops(Thread& thread) EXCLUDES(lock_);
+  [[nodiscard]] i32 stopped_by() EXCLUDES(lock_);  // the signal; 0: it is not stopped
   [[nodiscard]] bool stopped() const { return stopped_.load(Order::acquire); }
   // … and the parent was told; threads may be on their way to sleep still.
   [[nodiscard]] bool stop_was_told() const { return stopped() && stop_told_.load(Order::relaxed); }
@@ -167,6 +172,7 @@ class Process final : public RefCounted<Process> {
   IntrusiveList<ProcessListener, &ProcessListener::listener_link> listeners_ GUARDED_BY(lock_);
   bool ended_ GUARDED_BY(lock_) = false;  // and the listeners have been told
   Atomic<bool> ending_{false};
+  Atomic<bool> killed_{false};
   Atomic<bool> stopped_{false};
   bool stop_taken_ GUARDED_BY(lock_) = false;  // a stop signal was taken and is still valid
   Atomic<bool> stop_told_{false};  // the parent knows that all threads have stopped; written with lock_ held
@@ -189,6 +195,8 @@ class Process final : public RefCounted<Process> {
   i32 exit_status = 0;  // wait4's form
   i32 exit_signal = sigchld;  // 0: none
   i32 stop_signal = 0;  // not 0: stopped, and wait4(WUNTRACED) has not told yet
+  TraceeList tracees;  // threads that it traces
+  Tracee* traced_leader = nullptr;  // of its first thread, also after that one's end; null: nobody traces it
   bool continued = false;  // wait4(WCONTINUED) has not told yet
   WaitQueue child_changed;  // threads of this process in wait4, and who waits for it to give back memory (vfork)
 };

@@ -7,7 +7,7 @@
 #include "task/process.h"
 #include "task/process_group.h"
 #include "task/signal_queue.h"
-#include "task/tracee.h"
+#include "task/tracees.h"
 #include "trace/log.h"
 #include "vm/user_window.h"
 
@@ -29,7 +29,7 @@ constexpr SignalSet ends_with_core_dump = signal_bit(sigquit) | signal_bit(sigil
 
 // The signal that is to be taken first: the thread's own, then the process's; 0: none.
 int next_signal(const Thread& thread) {
-  const SignalSet open = ~thread.signals.blocked;
+  const SignalSet open = ~(thread.signals.blocked | trap_bit);
   const int own = first_of(thread.signals.pending.load(Order::acquire) & open);
   return own != 0 ? own : first_of(thread.process().pending.load(Order::acquire) & open);
 }
@@ -148,7 +148,9 @@ Errno deliver_pending(Thread& thread) {
     const bool traced = thread.tracee.load(Order::acquire) != nullptr;
     if (traced && tracees::holds(thread)) [[unlikely]]
       return thread.wait_for_resume();
+    if (traced) tracees::come_in(thread);
     if (process.stopped()) return Errno{};  // what else is pending is taken when it goes on
+    if (traced && tracees::traps(thread)) continue;
     const int signal = next_signal(thread);
     if (signal == 0) {
       put_back_mask(thread);

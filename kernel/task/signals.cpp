@@ -5,7 +5,7 @@
 #include "task/process.h"
 #include "task/process_table.h"
 #include "task/signal_queue.h"
-#include "task/tracee.h"
+#include "task/tracees.h"
 
 namespace corral::signals {
 
@@ -229,6 +229,25 @@ void pass_on(Thread& thread, const SignalInfo& info) {
   thread.tracee.load(Order::relaxed)->passed |= signal_bit(info.number);
   if (add_pending(own.pending, own.waiting, info, process.limits.pending_signals)) return;
   (void)add_pending(own.pending, own.waiting, {.number = info.number}, process.limits.pending_signals);  // needs no room
+}
+
+void raise_trap(Thread& thread) {
+  thread.signals.pending.fetch_or(trap_bit, Order::release);
+  thread.request(Request::look_at_signals);
+}
+
+void withdraw_trap(Thread& thread) {
+  thread.signals.pending.fetch_and(~trap_bit, Order::relaxed);
+}
+
+bool trap_raised(const Thread& thread) {
+  return (thread.signals.pending.load(Order::acquire) & trap_bit) != 0;
+}
+
+void begin_stopped(Thread& thread) {
+  LockGuard guard{thread.process().lock()};
+  thread.signals.pending.fetch_or(signal_bit(sigstop), Order::release);
+  thread.request(Request::look_at_signals);
 }
 
 bool take_or_await(Thread& thread, SignalSet set, SignalInfo& info) {

@@ -130,6 +130,14 @@ void stop_awaiting(Thread& thread);
 bool take(Thread& thread, SignalSet set, SignalInfo& info);
 // A signal that its tracer lets this thread take is pending for it, and is not to be stopped for again.
 void pass_on(Thread& thread, const SignalInfo& info);
+// A tracer wants the thread to stop: as a signal that cannot be blocked it ends waits, and is looked at before the return to user
+// mode. Its bit in `pending` is that of SIGKILL, which acts at once and is never pending. Written with processes::lock() held.
+inline constexpr SignalSet trap_bit = signal_bit(sigkill);
+void raise_trap(Thread& thread);
+void withdraw_trap(Thread& thread);
+[[nodiscard]] bool trap_raised(const Thread& thread);
+// The thread takes SIGSTOP first of all, which nobody has sent.
+void begin_stopped(Thread& thread);
 // Another thread is to look at what is pending for the process: this one ends.
 void hand_over(Thread& thread);
 

@@ -12,7 +12,7 @@
 #include "task/process.h"
 #include "task/reservations.h"
 #include "task/thread_trace.h"
-#include "task/tracee.h"
+#include "task/tracees.h"
 #include "trace/panic.h"
 
 namespace corral {

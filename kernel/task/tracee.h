@@ -1,73 +1,73 @@
-// What a thread has that its parent traces: before it takes a signal it stops, tells its parent, and waits until that lets it go
-// on, with this signal, another one or none. Only a parent traces: its own children, or a child that asks for it.
-// Source: Linux ptrace(2).
+// What a thread has that is traced: who traces it, why it is stopped, and how it is to go on. Source: Linux ptrace(2).
 //
-// The stop is a wait of the step that delivers signals (task/signal_delivery.cpp): the thread's registers are in its frame, where
-// the tracer reads and changes them while `stop` is stopped. What says "table" is guarded by processes::lock().
+// Who may touch what:
+//  - "table": with processes::lock() held.
+//  - "stopped": written by the thread before `stop` becomes stopped and by its tracer while it is, read by both after that;
+//    `stop` is what hands them over.
+//  - "thread": only code running as the thread, in one of its steps.
+// A thread keeps its Tracee until its own end, also when it is traced no more. While it is in its tracer's list, that list has a
+// reference to the thread: so the tracer hears of the thread's end.
 #pragma once
 
 #include "lib/atomic.h"
-#include "lib/ref.h"
-#include "lib/result.h"
+#include "lib/intrusive_list.h"
 #include "task/signals.h"
-#include "task/thread.h"
 
 namespace corral {
 
 struct Tracee {
-  enum class Stop : u8 { none, stopped, resumed };
-  Atomic<bool> traced{false};  // any reads; table
-  Atomic<Stop> stop{Stop::none};  // any reads; table
-  i32 news = 0;  // table: the stop's status in wait4's form; 0: it has been told
-  SignalInfo info;  // table: what it stopped for
-  i32 resumed_with = 0;  // table: the signal that it is to take; 0: none
-  bool ends_with_tracer = false;  // table: PTRACE_O_EXITKILL
-  bool stepping = false;  // table while stopped, then the thread: it goes on for one instruction
-  bool stepped = false;  // table: that is how it was resumed last
-  SignalSet passed = 0;  // the process's lock: pending ones that its tracer has seen
+  // listening: stopped, but the tracer wants to hear of the end of the stop (PTRACE_LISTEN).
+  enum class Stop : u8 { none, stopped, listening, resumed };
+  // Where it stops: before it takes a signal; as a call begins or ends; as something else happens in a call, or it ends; because its
+  // process or its tracer wants it to.
+  enum class Place : u8 { signal, call, event, end, trap };
+  enum class Go : u8 { on, to_next_call, past_next_call };  // past: the call is not made (PTRACE_SYSEMU)
+  // How far the system call under way has come; none: it is not followed.
+  enum class Call : u8 { none, entering, inside, passed, leaving };
+
+  enum Option : u32 {  // PTRACE_O_…; 1 << an event: stop for it
+    mark_calls = 1,
+    end_with_tracer = 0x10'0000,
+    all_options = 0x10'00ff,
+  };
+  enum Event : u32 { none = 0, fork = 1, vfork = 2, clone = 3, exec = 4, vfork_done = 5, exit = 6, stop_event = 128 };
+  enum CallSide : u32 { entry = 1, leave = 2 };  // `message` of a stop at a call
+
+  Thread* thread = nullptr;  // whose it is; set once
+  // ---- table ----
+  ListLink link;
+  Process* tracer = nullptr;  // null: nobody
+  bool has_news = false;      // wait4 has something to tell its tracer:
+  i32 news = 0;               // in wait4's form
+  bool ended = false;
+  bool trap_wanted = false;   // PTRACE_INTERRUPT: at least one more stop
+  bool trap_for_news = false; // its process goes on: one more stop of place trap
+  // ---- changed under the table's lock, read by any ----
+  Atomic<bool> traced{false};  // tracer != nullptr
+  Atomic<Stop> stop{Stop::none};
+  Atomic<bool> seized{false};  // PTRACE_SEIZE: it is stopped by traps, not by SIGSTOP
+  Atomic<u32> options{0};
+  Atomic<Go> go{Go::on};  // how it was resumed last
+  // ---- stopped ----
+  Place place = Place::signal;
+  u32 event = 0;     // of place event, end and trap
+  bool has_info = false;
+  SignalInfo info;   // what it stopped for
+  u64 message = 0;   // PTRACE_GETEVENTMSG
+  i32 resumed_with = 0;  // the signal that it is to take; 0: none
+  bool stepping = false;  // it is to go on for one instruction
+  bool stepped = false;   // that is how it was resumed last
+  // ---- thread ----
+  Call call = Call::none;
+  bool emulated = false;   // the call is not to be made
+  u32 event_noted = 0;     // by the call under way, to be stopped for before that ends
+  u64 message_noted = 0;
+  bool end_told = false;   // it has stopped for its end, if that was wanted
+  i32 exit_status = 0;     // wait4's form, if it ends by itself
+  // ---- the process's lock ----
+  SignalSet passed = 0;  // pending ones that its tracer has seen
 };
 
-namespace tracees {
+using TraceeList = IntrusiveList<Tracee, &Tracee::link>;
 
-[[nodiscard]] inline bool is_traced(const Thread& thread) {
-  const Tracee* tracee = thread.tracee.load(Order::acquire);
-  return tracee != nullptr && tracee->traced.load(Order::acquire);
-}
-[[nodiscard]] inline bool is_stopped(const Thread& thread) {
-  const Tracee* tracee = thread.tracee.load(Order::acquire);
-  return tracee != nullptr && tracee->stop.load(Order::acquire) == Tracee::Stop::stopped;
-}
-
-// ---- the thread itself, in a step; holds(), stops_for() and set_out() only where it has a Tracee ---------------------------
-// Its parent traces it from now on. eperm: it does already, or there is none; enomem.
-Result<void> offer(Thread& thread);
-// It is stopped and must wait to be resumed. False: it goes on, and what it was resumed with is pending.
-[[nodiscard]] bool holds(Thread& thread);
-// It is about to take `signal`. True: it does not, but has to look again (at holds() first).
-[[nodiscard]] bool stops_for(Thread& thread, int signal);
-// It is about to return to user mode: for one instruction, if that is wanted.
-void set_out(Thread& thread);
-// It has executed a program: the tracer hears of it by SIGTRAP.
-void executed(Thread& thread);
-
-// ---- the tracer, in a step ---------------------------------------------------------------------------------------------
-// A thread of one of its children, which is sent SIGSTOP. esrch, eperm, enomem.
-Result<void> attach(Thread& tracer, Thread& target);
-// The thread of that number, if `tracer` traces it and it is stopped; else esrch.
-Result<Ref<Thread>> stopped(Process& tracer, ThreadId id);
-struct Resumption {
-  i32 signal = 0;
-  bool step = false;  // for one instruction
-  bool leave = false;  // and it is traced no more
-};
-Result<void> resume(Process& tracer, ThreadId id, Resumption how);  // esrch as above
-Result<void> set_end_with_tracer(Process& tracer, ThreadId id, bool wanted);  // esrch as above
-
-// ---- with processes::lock() held ---------------------------------------------------------------------------------------
-// The tracer of the process's threads ends: they go on, by single steps if those were the last; as on Linux that is their end.
-void let_go_all(Process& process);
-// The thread leaves its process, whose lock is held, too.
-void forget(Thread& thread);
-
-}  // namespace tracees
 }  // namespace corral

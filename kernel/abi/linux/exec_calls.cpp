@@ -11,7 +11,7 @@
 #include "task/executive.h"
 #include "task/exit.h"
 #include "task/program.h"
-#include "task/tracee.h"
+#include "task/tracees.h"
 
 namespace corral::abi {
 
@@ -111,6 +111,7 @@ void change_credentials(Thread& thread, NextCredentials& next) {
 // From here on there is no way back.
 void commit(Thread& thread, LoadedProgram& program, NextCredentials& next, std::string_view name, fs::Inode& file) {
   Process& process = thread.process();
+  const ThreadId former = thread.id();
   process.adopt_leader_id(thread);
   process.executed.store(true, Order::relaxed);
   change_credentials(thread, next);
@@ -149,7 +150,7 @@ void commit(Thread& thread, LoadedProgram& program, NextCredentials& next, std::
   executive.reload_floating_point(thread);
   executive.reload_space();
   process.give_back_space();
-  tracees::executed(thread);
+  tracees::executed(thread, former);
 }
 
 // The file that the program names as its interpreter. eio: the name lies beyond the end; enoexec: it does not end.

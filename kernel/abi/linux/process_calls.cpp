@@ -6,6 +6,7 @@
 #include "lib/memory_functions.h"
 #include "task/authority.h"
 #include "task/executive.h"
+#include "task/tracees.h"
 
 namespace corral::abi {
 
@@ -17,6 +18,7 @@ enum CloneFlag : u64 {
   clone_files = 0x400,
   clone_sighand = 0x800,
   clone_pidfd = 0x1000,
+  clone_traced = 0x2000,
   clone_vfork = 0x4000,
   clone_parent = 0x8000,
   clone_thread = 0x1'0000,
@@ -24,6 +26,7 @@ enum CloneFlag : u64 {
   clone_parent_settid = 0x10'0000,
   clone_child_cleartid = 0x20'0000,
   clone_detached = 0x40'0000,
+  clone_untraced = 0x80'0000,
   clone_child_settid = 0x100'0000,
   clone_new_time = 0x80,  // unshare only: a signal's number for clone
   clone_new_user = 0x1000'0000,
@@ -125,17 +128,34 @@ void give_up(Call& call, Process* child, int file) {
   if (child != nullptr) child->abandon();
 }
 
-// NOLINTNEXTLINE(misc-no-recursion): once, to wait as the repeated call does
-Result<i64> clone(Call& call, const CloneRequest& r) {
-  Thread& caller = call.thread;
-  if (caller.step.phase == waiting_for_vfork_child) {
-    Process* child = reinterpret_cast<Process*>(caller.step.word[0]);
+// What its maker's tracer asks for such a child by.
+Tracee::Event event_of(const CloneRequest& r) {
+  if ((r.flags & clone_untraced) != 0) return Tracee::none;
+  if ((r.flags & clone_vfork) != 0) return Tracee::vfork;
+  return r.exit_signal == sigchld ? Tracee::fork : Tracee::clone;
+}
+
+bool is_followed(const Thread& thread) {
+  return thread.tracee.load(Order::relaxed) != nullptr;
+}
+
+// vfork: waits until the child does not use the memory any more. blocked.
+Result<i64> wait_for_vfork_child(Thread& caller) {
+  if (is_followed(caller) && tracees::stops_for_event(caller)) return caller.wait_for_resume();
+  Process* child = reinterpret_cast<Process*>(caller.step.word[0]);
+  const i32 id = child->id().value;
+  {
     LockGuard guard{processes::lock()};
     if (child->borrows_space.load(Order::acquire)) return child->child_changed.wait_uninterruptible(caller);
-    const i32 id = child->id().value;
-    child->drop();
-    return id;
   }
+  child->drop();
+  if (is_followed(caller)) tracees::note_event(caller, Tracee::vfork_done, static_cast<u64>(id));
+  return id;
+}
+
+Result<i64> clone(Call& call, const CloneRequest& r) {
+  Thread& caller = call.thread;
+  if (caller.step.phase == waiting_for_vfork_child) return wait_for_vfork_child(caller);
   TRY(check(call, r));
   if (!caller.may_have_children() && !caller.caller.under_way()) return Errno::eagain;
   // Everything that may wait comes before anything is made.
@@ -150,6 +170,8 @@ Result<i64> clone(Call& call, const CloneRequest& r) {
     TRY(vm::prepare(call.space, caller.caller, {r.process_file}, sizeof(i32), vm::Access::write));
   }
 
+  tracees::NewTracee traced;
+  if (is_followed(caller)) TRY(traced.prepare(caller, event_of(r), (r.flags & clone_traced) != 0));
   const bool new_process = (r.flags & clone_thread) == 0;
   Ref<Process> process = Ref<Process>::share(call.process);
   if (new_process) {
@@ -189,8 +211,12 @@ Result<i64> clone(Call& call, const CloneRequest& r) {
     caller.step.word[0] = reinterpret_cast<u64>(process.get());
     caller.step.phase = waiting_for_vfork_child;
   }
+  if (is_followed(caller)) {
+    traced.join(caller, *thread);
+    if (event_of(r) != Tracee::none) tracees::note_event(caller, event_of(r), static_cast<u64>(id));
+  }
   this_core().executive->start(*thread);
-  if ((r.flags & clone_vfork) != 0) return clone(call, r);
+  if ((r.flags & clone_vfork) != 0) return wait_for_vfork_child(caller);
   return id;
 }
 
@@ -267,7 +293,9 @@ Result<i64> sys_unshare(Call& call) {
 
 Result<i64> sys_exit(Call& call) {
   call.thread.end_wanted = true;
-  call.process.note_status((call.number(0) & 0xff) << 8);
+  const i32 status = (call.number(0) & 0xff) << 8;
+  call.process.note_status(status);
+  if (Tracee* tracee = call.thread.tracee.load(Order::relaxed); tracee != nullptr) tracee->exit_status = status;
   return 0;
 }
 

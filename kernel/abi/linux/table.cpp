@@ -9,6 +9,7 @@
 #include "abi/linux/socket_address.h"
 #include "lib/atomic.h"
 #include "task/executive.h"
+#include "task/tracees.h"
 #include "trace/log.h"
 #include "trace/trace.h"
 
@@ -69,25 +70,58 @@ Errno run_system_call(Thread& thread) {
   }
 }
 
-// The same, when calls are traced. One that waits is run again: it has begun once, and ends once.
-Errno run_traced_system_call(Thread& thread) {
+// The same for a thread whose tracer may want it to stop before and after it.
+Errno run_for_tracer(Thread& thread, bool begins) {
+  switch (tracees::before_call(thread, begins)) {
+    case tracees::Turn::wait: return thread.wait_for_resume();
+    case tracees::Turn::run:
+      if (run_system_call(thread) == Errno::blocked) return Errno::blocked;
+      thread.step = {};
+      break;
+    case tracees::Turn::skip: break;
+  }
+  return tracees::after_call(thread) ? thread.wait_for_resume() : Errno{};
+}
+
+// The same, when calls are traced, or threads are. A call that waits is run again: it has begun once, and ends once.
+Errno run_followed_system_call(Thread& thread) {
   const auto note = [&](trace::Event event, const trace::Call& call) {
     if (trace::wants(event)) trace::write(event, 0, thread.id().value, call);
   };
   const u64 number = thread.frame.system_call_number();
-  if (thread.current_step == nullptr) {
+  const bool begins = thread.current_step == nullptr;
+  if (begins) {
     trace::Call begun{number, {}};
     __builtin_memcpy(begun.value, thread.frame.arguments(), sizeof begun.value);
     note(trace::Event::call_begun, begun);
   }
-  const Errno outcome = run_system_call(thread);
+  const bool has_tracer = thread.tracee.load(Order::acquire) != nullptr;
+  const Errno outcome = has_tracer ? run_for_tracer(thread, begins) : run_system_call(thread);
   if (outcome != Errno::blocked) note(trace::Event::call_ended, {number, {thread.frame.result()}});
   return outcome;
 }
 
+// Whose calls are followed: everybody's, by the trace; those of traced threads.
+constinit Atomic<bool> trace_follows{false}, tracers_follow{false};
+
+// Whoever changes one of these looks again after it: so of two at once the later one has seen both.
+void choose_step(Atomic<bool>& follows, bool wanted) {
+  follows.store(wanted, Order::seq_cst);
+  bool chosen;
+  const auto needed = [] { return trace_follows.load(Order::seq_cst) || tracers_follow.load(Order::seq_cst); };
+  do {
+    chosen = needed();
+    set_system_call_step(chosen ? run_followed_system_call : run_system_call);
+  } while (chosen != needed());
+}
+
 void follow_trace(u32 events) {
   const u32 calls = 1u << static_cast<u32>(trace::Event::call_begun) | 1u << static_cast<u32>(trace::Event::call_ended);
-  set_system_call_step((events & calls) != 0 ? run_traced_system_call : run_system_call);
+  choose_step(trace_follows, (events & calls) != 0);
+}
+
+void follow_tracers(bool any) {
+  choose_step(tracers_follow, any);
 }
 
 }  // namespace
@@ -146,6 +180,7 @@ void initialise_system_calls() {
   add(mount_calls());
   set_system_call_step(run_system_call);
   trace::set_listener(follow_trace);
+  tracees::set_listener(follow_tracers);
 }
 
 }  // namespace corral::abi

@@ -1,10 +1,8 @@
-// ptrace: a parent traces its child (task/tracee.h). Source: Linux ptrace(2); its order of checks.
-#include "abi/linux/call.h"
-#include "arch/page_table.h"
-#include "arch/user_registers.h"
-#include "lib/memory_functions.h"
+// ptrace: a process stops, looks at and changes threads of others (task/tracees.h). Source: Linux ptrace(2); its order of checks.
+#include "abi/linux/trace_registers.h"
+#include "abi/linux/trace_signals.h"
 #include "task/process_table.h"
-#include "task/tracee.h"
+#include "task/tracees.h"
 
 namespace corral::abi {
 
@@ -23,62 +21,28 @@ enum Wish : u64 {
   single_step = 9,
   get_registers = 12,
   set_registers = 13,
+  get_floating_point = 14,
+  set_floating_point = 15,
   attach = 16,
   detach = 17,
+  to_next_call = 24,
+  segment_base = 30,
+  past_next_call = 31,
+  past_next_call_by_step = 32,
   set_options = 0x4200,
+  get_message = 0x4201,
   get_signal = 0x4202,
+  set_signal = 0x4203,
+  get_register_set = 0x4204,
+  set_register_set = 0x4205,
+  seize = 0x4206,
+  interrupt = 0x4207,
+  listen = 0x4208,
+  peek_signals = 0x4209,
+  get_mask = 0x420a,
+  set_mask = 0x420b,
+  get_call_information = 0x420e,
 };
-
-constexpr u64 end_with_tracer = 0x10'0000;  // PTRACE_O_EXITKILL: the only option that there is
-constexpr u64 user_area_size = 928;         // struct user
-constexpr i64 interrupted_call = -512;      // what Linux keeps in the result's place while a call may be restarted
-
-arch::UserRegisters registers_of(const Thread& thread) {
-  arch::UserRegisters registers = arch::user_registers_of(thread.frame);
-  registers.fs_base = thread.tls;
-  registers.gs_base = thread.second_base;
-  if (thread.call_interruption != Errno{}) registers.rax = static_cast<u64>(interrupted_call);
-  return registers;
-}
-
-Result<void> assign(Thread& thread, const arch::UserRegisters& registers) {
-  const bool untouched = registers.rax == static_cast<u64>(interrupted_call) && thread.call_interruption != Errno{};
-  const u64 result = thread.frame.result();
-  TRY(arch::set_user_registers(thread.frame, registers));
-  if (untouched) thread.frame.set_result(static_cast<i64>(result));
-  if (static_cast<i64>(registers.orig_rax) < 0) thread.call_interruption = Errno{};  // it is not to be restarted
-  thread.tls = registers.fs_base;
-  thread.second_base = registers.gs_base;
-  return {};
-}
-
-// A word of what Linux calls the user area, of which only the registers are here; the rest is zero.
-Result<u64> place_in_user_area(u64 offset) {
-  if (offset % sizeof(u64) != 0 || offset > user_area_size - sizeof(u64)) return Errno::eio;
-  return offset / sizeof(u64);
-}
-constexpr u64 register_count = sizeof(arch::UserRegisters) / sizeof(u64);
-
-Result<i64> peek_register(Call& call, const Thread& thread) {
-  const u64 place = TRY(place_in_user_area(call.argument[2]));
-  u64 words[register_count];
-  const arch::UserRegisters registers = registers_of(thread);
-  memcpy(words, &registers, sizeof words);
-  TRY(call.write(call.address(3), place < register_count ? words[place] : u64{0}));
-  return 0;
-}
-
-Result<i64> poke_register(Call& call, Thread& thread) {
-  const u64 place = TRY(place_in_user_area(call.argument[2]));
-  if (place >= register_count) return Errno::eio;
-  u64 words[register_count];
-  arch::UserRegisters registers = registers_of(thread);
-  memcpy(words, &registers, sizeof words);
-  words[place] = call.argument[3];
-  memcpy(&registers, words, sizeof words);
-  TRY(assign(thread, registers));
-  return 0;
-}
 
 Result<void> as_io_error(const Result<void>& result) {
   if (!result && result.error() == Errno::efault) return Errno::eio;
@@ -102,10 +66,43 @@ Result<i64> poke(Call& call, Thread& thread) {
   return 0;
 }
 
-Result<i64> resume(Call& call, ThreadId id, bool step, bool leave) {
+// What is to become of a stopped thread; false: the request is another one.
+bool resumption_of(u64 request, tracees::Resumption& how) {
+  switch (request) {
+    case go_on: return true;
+    case single_step: how.step = true; return true;
+    case detach: how.leave = true; return true;
+    case to_next_call: how.go = Tracee::Go::to_next_call; return true;
+    case past_next_call: how.go = Tracee::Go::past_next_call; return true;
+    case past_next_call_by_step:
+      how.go = Tracee::Go::past_next_call;
+      how.step = true;
+      return true;
+    default: return false;
+  }
+}
+
+Result<i64> resume(Call& call, ThreadId id, tracees::Resumption how) {
   (void)TRY(tracees::stopped(call.process, id));
   if (call.argument[3] > signal_count) return Errno::eio;
-  TRY(tracees::resume(call.process, id, {static_cast<i32>(call.argument[3]), step, leave}));
+  how.signal = static_cast<i32>(call.argument[3]);
+  TRY(tracees::resume(call.process, id, how));
+  return 0;
+}
+
+Result<i64> change_options(Call& call, ThreadId id) {
+  const u64 wanted = call.argument[3];
+  if ((wanted & ~u64{Tracee::all_options}) != 0) return Errno::einval;
+  TRY(tracees::with_stopped(call.process, id, [&](Thread&, Tracee& tracee) {
+    tracee.options.store(static_cast<u32>(wanted), Order::relaxed);
+  }));
+  return 0;
+}
+
+Result<i64> tell_message(Call& call, ThreadId id) {
+  u64 message = 0;
+  TRY(tracees::with_stopped(call.process, id, [&](Thread&, Tracee& tracee) { message = tracee.message; }));
+  TRY(call.write(call.address(3), message));
   return 0;
 }
 
@@ -116,17 +113,33 @@ Result<i64> ask(Call& call, Thread& thread) {
     case peek_data: return peek(call, thread);
     case poke_text:
     case poke_data: return poke(call, thread);
-    case peek_user: return peek_register(call, thread);
-    case poke_user: return poke_register(call, thread);
-    case get_registers: TRY(call.write(call.address(3), registers_of(thread))); return 0;
-    case set_registers: TRY(assign(thread, TRY(call.read<arch::UserRegisters>(call.address(3))))); return 0;
-    case get_signal: TRY(call.write(call.address(3), for_user(thread.tracee.load(Order::acquire)->info))); return 0;
-    case set_options:
-      if ((call.argument[3] & ~end_with_tracer) != 0) return Errno::einval;
-      TRY(tracees::set_end_with_tracer(call.process, thread.id(), call.argument[3] != 0));
-      return 0;
+    case peek_user: return trace::peek_user(call, thread);
+    case poke_user: return trace::poke_user(call, thread);
+    case get_registers: return trace::get_registers(call, thread);
+    case set_registers: return trace::set_registers(call, thread);
+    case get_floating_point: return trace::get_floating_point(call, thread);
+    case set_floating_point: return trace::set_floating_point(call, thread);
+    case get_register_set: return trace::get_set(call, thread);
+    case set_register_set: return trace::set_set(call, thread);
+    case segment_base: return trace::segment_base(call, thread);
+    case get_signal: return trace::get_signal(call, thread.id());
+    case set_signal: return trace::set_signal(call, thread.id());
+    case peek_signals: return trace::peek_signals(call, thread);
+    case get_mask: return trace::get_mask(call, thread);
+    case set_mask: return trace::set_mask(call, thread);
+    case get_call_information: return trace::call_information(call, thread);
+    case set_options: return change_options(call, thread.id());
+    case get_message: return tell_message(call, thread.id());
+    case listen: TRY(tracees::listen(call.process, thread.id())); return 0;
     default: return Errno::eio;
   }
+}
+
+Result<i64> seize_thread(Call& call, Thread& thread) {
+  if (call.argument[2] != 0) return Errno::eio;
+  if ((call.argument[3] & ~u64{Tracee::all_options}) != 0) return Errno::eio;
+  TRY(tracees::attach(call.thread, thread, {.seized = true, .options = static_cast<u32>(call.argument[3])}));
+  return 0;
 }
 
 Result<i64> sys_ptrace(Call& call) {
@@ -138,18 +151,21 @@ Result<i64> sys_ptrace(Call& call) {
   const ThreadId id{call.number(1)};
   const Ref<Thread> thread = processes::find_thread(id);
   if (!thread) return Errno::esrch;
-  switch (request) {
-    case attach: TRY(tracees::attach(call.thread, *thread)); return 0;
-    case go_on: return resume(call, id, false, false);
-    case single_step: return resume(call, id, true, false);
-    case detach: return resume(call, id, false, true);
-    case slay:
-      (void)TRY(tracees::stopped(call.process, id));
-      TRY(tracees::resume(call.process, id, {.signal = sigkill}));
-      return 0;
-    default: break;
+  if (request == attach) {
+    TRY(tracees::attach(call.thread, *thread, {}));
+    return 0;
   }
+  if (request == seize) return seize_thread(call, *thread);
+  if (request == interrupt) {
+    TRY(tracees::interrupt(call.process, id));
+    return 0;
+  }
+  if (tracees::Resumption how; resumption_of(request, how)) return resume(call, id, how);
   (void)TRY(tracees::stopped(call.process, id));
+  if (request == slay) {
+    TRY(tracees::resume(call.process, id, {.signal = sigkill}));
+    return 0;
+  }
   return ask(call, *thread);
 }
 

@@ -4,7 +4,7 @@
 #include "fs/event/process_file.h"
 #include "task/exit.h"
 #include "task/process_table.h"
-#include "task/tracee.h"
+#include "task/tracees.h"
 
 namespace corral::abi {
 
@@ -15,7 +15,8 @@ constexpr u32 own_children_only = 0x2000'0000, all_children = 0x4000'0000,
               clones = 0x8000'0000;  // __WNOTHREAD, __WALL, __WCLONE
 constexpr u32 thread_options = own_children_only | all_children | clones;
 
-enum class What : u8 { nothing, ended, stopped, continued, trapped };  // trapped: a thread that the caller traces
+// trapped, thread_ended: of a thread that the caller traces.
+enum class What : u8 { nothing, ended, stopped, continued, trapped, thread_ended };
 
 struct Selector {
   i32 id = -1;      // > 0: this process; -1: any; 0: own group; < -1: group -id
@@ -71,54 +72,114 @@ void consume(Process& parent, Process& child, What what) {
     case What::stopped: child.stop_signal = 0; break;
     case What::continued: child.continued = false; break;
     case What::trapped:
+    case What::thread_ended:
     case What::nothing: break;
   }
 }
 
-// News of the child's threads that the caller traces. True: such a one is selected, with news or without.
-bool look_at_traced(Process& child, const Selector& selector, Found& found) {
-  bool any = false;
-  child.for_each_thread([&](Thread& thread) {
-    const i32 id = thread.id().value;
-    if (found.what != What::nothing || !tracees::is_traced(thread)) return;
-    const bool wanted = selector.id > 0 ? id == selector.id : selected(selector, child) || (selector.options & clones) != 0;
-    if (!wanted) return;
-    any = true;
-    Tracee& tracee = *thread.tracee.load(Order::acquire);
-    if (tracee.news == 0) return;
-    found = {Ref<Process>::share(child), What::trapped, tracee.news, id};
-    if ((selector.options & no_wait) == 0) tracee.news = 0;
-  });
-  return any;
+// News of a thread that the caller traces, whoever's it is.
+Found look_at_traced(const Tracee& tracee, const Selector& selector) {
+  const Thread& thread = *tracee.thread;
+  Process& process = thread.process();
+  const i32 id = thread.id().value;
+  const bool leads = process.traced_leader == &tracee;
+  // It ends for its tracer after all other threads that are traced.
+  if (leads && process.state == ProcessState::zombie && selector.ends && process.traced.load(Order::relaxed) == 1) {
+    return {Ref<Process>::share(process), What::ended, process.exit_status, id};
+  }
+  if (tracee.has_news && (!tracee.ended || selector.ends)) {
+    return {Ref<Process>::share(process), tracee.ended ? What::thread_ended : What::trapped, tracee.news, id};
+  }
+  if (leads && selector.continues && process.continued) {
+    return {Ref<Process>::share(process), What::continued, 0xffff, id};
+  }
+  return {};
 }
 
-// Looks for a child with news, and takes them unless `peek`; waits for one when there are children at all. blocked, echild.
-Result<Found> find(Call& call, const Selector& selector) {
-  if (call.thread.step.phase == 1) return kept(call.thread.step);
+bool selected_traced(const Selector& s, const Tracee& tracee) {
+  if (s.id > 0) return tracee.thread->id().value == s.id;
+  Selector any_kind = s;
+  any_kind.options |= all_children;
+  return selected(any_kind, tracee.thread->process());
+}
+
+// What consuming such news leaves to be done without the table's lock.
+struct Remains {
+  Ref<Thread> thread;
+  LateWord word;
+};
+
+Remains consume_traced(Process& caller, Tracee& tracee, const Found& found) {
+  Process& process = tracee.thread->process();
+  Remains remains;
+  if (found.what == What::continued) process.continued = false;
+  if (found.what == What::trapped) tracee.has_news = false;
+  if (found.what == What::thread_ended) {
+    remains.thread = tracees::unlink(tracee);
+    tracees::tell_end(process);
+  }
+  if (found.what == What::ended) {
+    const bool hidden = tracees::end_is_hidden(process);
+    remains.thread = tracees::unlink(tracee);
+    if (hidden) {
+      remains.word = tell_parent_of_end(process);
+    } else {
+      consume(caller, process, What::ended);
+    }
+  }
+  return remains;
+}
+
+// News of a child, as its parent sees them.
+Found look_at_child(const Process& caller, Process& child, const Selector& selector) {
+  const i32 id = child.id().value;
+  // Its tracer hears of all that as news of its first thread.
+  if (child.traced_leader != nullptr && child.traced_leader->tracer == &caller) return {};
+  if (child.state == ProcessState::zombie && selector.ends && !tracees::end_is_hidden(child)) {
+    return {Ref<Process>::share(child), What::ended, child.exit_status, id};
+  }
+  if (selector.stops && child.stop_signal != 0) {
+    return {Ref<Process>::share(child), What::stopped, (child.stop_signal << 8) | 0x7f, id};
+  }
+  if (selector.continues && child.continued) return {Ref<Process>::share(child), What::continued, 0xffff, id};
+  return {};
+}
+
+Result<Found> find_locked(Call& call, const Selector& selector, Remains& remains) {
+  Process& caller = call.process;
+  const bool takes = (selector.options & no_wait) == 0;
   LockGuard guard{processes::lock()};
   bool any = false;
   Found found;
-  call.process.children.for_each([&](Process& child) {
-    if (found.what != What::nothing) return;
-    if (child.traced.load(Order::relaxed) != 0 && look_at_traced(child, selector, found)) any = true;
+  caller.children.for_each([&](Process& child) {
     if (found.what != What::nothing || !selected(selector, child)) return;
     any = true;
-    const i32 id = child.id().value;
-    if (child.state == ProcessState::zombie && selector.ends) {
-      found = {Ref<Process>::share(child), What::ended, child.exit_status, id};
-    } else if (selector.stops && child.stop_signal != 0) {
-      found = {Ref<Process>::share(child), What::stopped, (child.stop_signal << 8) | 0x7f, id};
-    } else if (selector.continues && child.continued) {
-      found = {Ref<Process>::share(child), What::continued, 0xffff, id};
-    }
+    found = look_at_child(caller, child, selector);
   });
   if (found.what != What::nothing) {
-    if ((selector.options & no_wait) == 0) consume(call.process, *found.child, found.what);
+    if (takes) consume(caller, *found.child, found.what);
     return found;
   }
+  caller.tracees.for_each([&](Tracee& tracee) {
+    if (found.what != What::nothing || !selected_traced(selector, tracee)) return;
+    any = true;
+    found = look_at_traced(tracee, selector);
+    if (found.what != What::nothing && takes) remains = consume_traced(caller, tracee, found);
+  });
+  if (found.what != What::nothing) return found;
   if (!any) return Errno::echild;
   if ((selector.options & no_hang) != 0) return found;
-  return call.process.child_changed.wait(call.thread);
+  return caller.child_changed.wait(call.thread);
+}
+
+// Looks for a child with news, or a thread that the caller traces, and takes them unless told not to; waits for some when there is
+// anybody to hear of. blocked, echild.
+Result<Found> find(Call& call, const Selector& selector) {
+  if (call.thread.step.phase == 1) return kept(call.thread.step);
+  Remains remains;
+  Result<Found> found = find_locked(call, selector, remains);
+  remains.word.send();
+  return found;
 }
 
 Selector selector_of(const Call& call, i32 id, u32 options) {
@@ -187,6 +248,7 @@ UserSignalInfo information_of(const Found& found) {
   const i32 signal = found.status & 0x7f;
   switch (found.what) {
     case What::ended:
+    case What::thread_ended:
       info.code = signal == 0 ? child_exited : (found.status & 0x80) != 0 ? child_dumped : child_killed;
       info.value = static_cast<u64>(signal == 0 ? found.status >> 8 & 0xff : signal);
       break;

@@ -20,6 +20,7 @@ Result<void> set_user_registers(TrapFrame& f, const UserRegisters& r) {
   f.r15 = r.r15, f.r14 = r.r14, f.r13 = r.r13, f.r12 = r.r12, f.r11 = r.r11, f.r10 = r.r10, f.r9 = r.r9, f.r8 = r.r8;
   f.rbp = r.rbp, f.rbx = r.rbx, f.rax = r.rax, f.rcx = r.rcx, f.rdx = r.rdx, f.rsi = r.rsi, f.rdi = r.rdi;
   f.rip = r.rip, f.rsp = r.rsp;
+  f.set_call_number(static_cast<i64>(r.orig_rax));
   f.rflags = (r.rflags & CORRAL_FLAGS_USER_OWNS) | CORRAL_FLAGS_ALWAYS_SET;
   return {};
 }

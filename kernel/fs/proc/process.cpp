@@ -6,7 +6,7 @@
 #include "fs/terminals.h"
 #include "lib/core_list.h"
 #include "lib/memory_functions.h"
-#include "task/tracee.h"
+#include "task/tracees.h"
 
 namespace corral::fs::proc {
 
@@ -83,7 +83,7 @@ void add_thread(Picture& p) {
   p.effective_priority = thread.effective_priority();
   p.core = thread.shown_core().value;
   p.allowed = thread.shown_affinity();
-  p.pending = thread.signals.pending.load(Order::relaxed);
+  p.pending = thread.signals.pending.load(Order::relaxed) & ~signals::trap_bit;
   p.blocked = thread.signals.blocked;
 }
 
@@ -183,7 +183,7 @@ Result<void> process_status(TextBuffer& to, const Subject& subject) {
   if (const Ref<Resources> resources = Resources::of_another(*p.process)) umask = resources->umask.load(Order::relaxed);
   to.print("Umask:\t0{}{}{}\n", umask >> 6 & 7, umask >> 3 & 7, umask & 7);
   to.print("State:\t{}\nTgid:\t{}\nNgid:\t0\nPid:\t{}\nPPid:\t{}\nTracerPid:\t{}\n", state_name(p.state), p.process->id().value,
-           p.id, p.parent, p.thread && tracees::is_traced(*p.thread) ? p.parent : 0);
+           p.id, p.parent, p.thread ? tracees::tracer_of(*p.thread) : 0);
   const Ref<Credentials> credentials = p.thread ? p.thread->credentials_for_others() : p.process->credentials();
   const Ids& user = credentials->user;
   const Ids& group = credentials->group;

@@ -54,6 +54,12 @@ class FpState {
   Result<void> accept_image(const Mark* mark);
   static constexpr size_t plain_image_size = 512;
 
+  // ---- for debuggers: of a thread whose registers are saved, and not loaded meanwhile (fp_debugger.cpp) --------------------
+  // image_size() bytes: what is in its initial state is there, too, and XCR0 at mark_offset.
+  void tell(u8* to) const;
+  // Such an image, or its first plain_image_size bytes, the rest staying as it is. einval: what would fault in restore().
+  Result<void> assign(const u8* from, size_t size);
+
  private:
   u8* area_ = nullptr;
   u32 mxcsr_mask_ = 0;  // what the processor said of MXCSR's bits when room_for_image() was last given out; 0: nothing

@@ -45,8 +45,15 @@ struct alignas(16) TrapFrame {
   }
   // Whether user mode is left again, by a debug exception, after one instruction (SDM vol. 3, 17.3.1.4: TF).
   void set_stepping(bool on) { rflags = on ? rflags | 0x100 : rflags & ~u64{0x100}; }
+  [[nodiscard]] bool stepping() const { return (rflags & 0x100) != 0; }
   // restart_syscall has found out which call it stands for.
   void become_system_call(u64 number) { error_code = number; }
+  // A debugger says in which call the thread is; negative: in none, or it is not to be made.
+  void set_call_number(i64 number) {
+    if (number < 0 && !is_system_call()) return;
+    vector = system_call_vector;
+    error_code = static_cast<u64>(number);
+  }
 };
 static_assert(sizeof(TrapFrame) == 22 * 8 && offsetof(TrapFrame, rip) == 17 * 8);
 static_assert(offsetof(TrapFrame, r9) == offsetof(TrapFrame, rdi) + 5 * 8);
