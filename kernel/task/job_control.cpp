@@ -89,6 +89,11 @@ bool Process::end_stop(i32& signal) {
   return stop_told_.load(Order::relaxed);
 }
 
+bool Process::has_stopped(const Thread& thread) {
+  LockGuard guard{lock_};
+  return stopped_.load(Order::relaxed) && thread.stop_counted == stops_;
+}
+
 i32 Process::stopped_by() {
   LockGuard guard{lock_};
   return stopped_.load(Order::relaxed) ? stopped_by_ : 0;

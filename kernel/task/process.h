@@ -112,6 +112,7 @@ class Process final : public RefCounted<Process> {
   void forget_stop() EXCLUDES(lock_);  // it ends
   // The running thread is about to stop.
   void thread_stops(Thread& thread) EXCLUDES(lock_);
+  [[nodiscard]] bool has_stopped(const Thread& thread) EXCLUDES(lock_);  // in the stop that lasts still
   [[nodiscard]] i32 stopped_by() EXCLUDES(lock_);  // the signal; 0: it is not stopped
   [[nodiscard]] bool stopped() const { return stopped_.load(Order::acquire); }
   // … and the parent was told; threads may be on their way to sleep still.

@@ -80,6 +80,8 @@ struct Attachment {
   u32 options = 0;
 };
 Result<void> attach(Thread& tracer, Thread& target, Attachment how);
+// After attach(): if the thread is stopped with its process, that has become a stop for the tracer when this answers. blocked.
+Result<void> await_stop(Thread& tracer, const Thread& target);
 // Calls act(thread, tracee) for the thread of that number with the table's lock held, if `tracer` traces it and it is stopped; esrch.
 template <class Action>
 Result<void> with_stopped(Process& tracer, ThreadId id, Action&& act);

@@ -47,7 +47,7 @@ Result<void> begin(Thread& thread, Process* tracer, Attachment how) {
   LockGuard guard{table.lock};
   Tracee& tracee = *thread.tracee.load(Order::relaxed);
   if (tracer == nullptr) tracer = process.parent;
-  if (tracee.tracer != nullptr || tracee.ended || tracer == nullptr || process.parent == nullptr) return Errno::eperm;
+  if (tracee.tracer != nullptr || tracee.ended || tracer == nullptr) return Errno::eperm;
   if (process.state != ProcessState::alive || table.find(thread.id()) != &thread) return Errno::eperm;
   link(*tracer, thread, tracee, how);
   if (process.stopped()) thread.request(Request::resume);  // its stop becomes one for the tracer
@@ -139,6 +139,15 @@ Result<void> attach(Thread& tracer, Thread& target, Attachment how) {
   TRY(begin(target, &tracer.process(), how));
   if (how.seized) return {};
   return signals::send(target, {.number = sigstop, .code = code_kernel});
+}
+
+Result<void> await_stop(Thread& tracer, const Thread& target) {
+  LockGuard guard{processes::lock()};
+  const Tracee& tracee = *target.tracee.load(Order::relaxed);
+  Process& process = target.process();
+  const bool here = tracee.tracer == &tracer.process() && tracee.stop.load(Order::relaxed) == Tracee::Stop::none &&
+                    !tracee.ended && !process.ending() && process.has_stopped(target);
+  return here ? Result<void>{tracer.process().child_changed.wait_uninterruptible(tracer)} : Result<void>{};
 }
 
 Result<Ref<Thread>> stopped(Process& tracer, ThreadId id) {
@@ -259,7 +268,9 @@ void process_continues(Process& process) {
   if (process.traced.load(Order::relaxed) == 0) return;
   process.for_each_thread([](Thread& thread) {
     Tracee* tracee = thread.tracee.load(Order::acquire);
-    if (tracee == nullptr || tracee->tracer == nullptr || !tracee->seized.load(Order::relaxed)) return;
+    if (tracee == nullptr || tracee->tracer == nullptr) return;
+    tracee->tracer->child_changed.wake_all();  // it may wait for the stop that is over
+    if (!tracee->seized.load(Order::relaxed)) return;
     tracee->trap_for_news = true;
     raise_trap(thread, *tracee);
   });

@@ -135,10 +135,16 @@ Result<i64> ask(Call& call, Thread& thread) {
   }
 }
 
-Result<i64> seize_thread(Call& call, Thread& thread) {
-  if (call.argument[2] != 0) return Errno::eio;
-  if ((call.argument[3] & ~u64{Tracee::all_options}) != 0) return Errno::eio;
-  TRY(tracees::attach(call.thread, thread, {.seized = true, .options = static_cast<u32>(call.argument[3])}));
+Result<i64> attach_to(Call& call, Thread& thread) {
+  tracees::Attachment how;
+  if (call.argument[0] == seize) {
+    if (call.argument[2] != 0 || (call.argument[3] & ~u64{Tracee::all_options}) != 0) return Errno::eio;
+    how = {.seized = true, .options = static_cast<u32>(call.argument[3])};
+  }
+  u32& attached = call.thread.step.phase;
+  if (attached == 0) TRY(tracees::attach(call.thread, thread, how));
+  attached = 1;
+  TRY(tracees::await_stop(call.thread, thread));
   return 0;
 }
 
@@ -151,11 +157,7 @@ Result<i64> sys_ptrace(Call& call) {
   const ThreadId id{call.number(1)};
   const Ref<Thread> thread = processes::find_thread(id);
   if (!thread) return Errno::esrch;
-  if (request == attach) {
-    TRY(tracees::attach(call.thread, *thread, {}));
-    return 0;
-  }
-  if (request == seize) return seize_thread(call, *thread);
+  if (request == attach || request == seize) return attach_to(call, *thread);
   if (request == interrupt) {
     TRY(tracees::interrupt(call.process, id));
     return 0;
