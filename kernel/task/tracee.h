@@ -37,11 +37,11 @@ struct Tracee {
   // ---- table ----
   ListLink link;
   Process* tracer = nullptr;  // null: nobody
-  bool has_news = false;      // wait4 has something to tell its tracer:
-  i32 news = 0;               // in wait4's form
+  bool has_news = false;  // wait4 has something to tell its tracer:
+  i32 news = 0;  // in wait4's form
   bool ended = false;
-  bool trap_wanted = false;   // PTRACE_INTERRUPT: at least one more stop
-  bool trap_for_news = false; // its process goes on: one more stop of place trap
+  bool trap_wanted = false;  // PTRACE_INTERRUPT: at least one more stop
+  bool trap_for_news = false;  // its process goes on: one more stop of place trap
   // ---- changed under the table's lock, read by any ----
   Atomic<bool> traced{false};  // tracer != nullptr
   Atomic<Stop> stop{Stop::none};
@@ -50,20 +50,21 @@ struct Tracee {
   Atomic<Go> go{Go::on};  // how it was resumed last
   // ---- stopped ----
   Place place = Place::signal;
-  u32 event = 0;     // of place event, end and trap
+  u32 event = 0;  // of place event, end and trap
   bool has_info = false;
-  SignalInfo info;   // what it stopped for
-  u64 message = 0;   // PTRACE_GETEVENTMSG
+  SignalInfo info;  // what it stopped for
+  u64 message = 0;  // PTRACE_GETEVENTMSG
   i32 resumed_with = 0;  // the signal that it is to take; 0: none
   bool stepping = false;  // it is to go on for one instruction
-  bool stepped = false;   // that is how it was resumed last
+  bool stepped = false;  // that is how it was resumed last
+  u64 break_address[4] = {};  // in the debug registers: kept to be told
   // ---- thread ----
   Call call = Call::none;
-  bool emulated = false;   // the call is not to be made
-  u32 event_noted = 0;     // by the call under way, to be stopped for before that ends
+  bool emulated = false;  // the call is not to be made
+  u32 event_noted = 0;  // by the call under way, to be stopped for before that ends
   u64 message_noted = 0;
-  bool end_told = false;   // it has stopped for its end, if that was wanted
-  i32 exit_status = 0;     // wait4's form, if it ends by itself
+  bool end_told = false;  // it has stopped for its end, if that was wanted
+  i32 exit_status = 0;  // wait4's form, if it ends by itself
   // ---- the process's lock ----
   SignalSet passed = 0;  // pending ones that its tracer has seen
 };

@@ -10,7 +10,7 @@ namespace {
 
 constexpr i32 mark_of_calls = 0x80;  // PTRACE_O_TRACESYSGOOD
 constexpr u32 event_shift = 8;
-constexpr i32 code_breakpoint = 1;   // TRAP_BRKPT
+constexpr i32 code_breakpoint = 1;  // TRAP_BRKPT
 
 // Only the thread itself asks: what it reads is written while it is stopped.
 Tracee& of(const Thread& thread) {
@@ -35,10 +35,8 @@ bool must_end(const Thread& thread, Tracee::Place place) {
 
 void tell_tracer(const Thread& thread, Process& tracer, i32 signal) {
   tracer.child_changed.wake_all();
-  (void)signals::send(tracer, {.number = sigchld,
-                               .code = child_trapped,
-                               .sender = thread.id().value,
-                               .value = static_cast<u64>(signal)});
+  (void)signals::send(
+      tracer, {.number = sigchld, .code = child_trapped, .sender = thread.id().value, .value = static_cast<u64>(signal)});
 }
 
 // A stop satisfies what was asked of the thread before. processes::lock() is held.
@@ -56,7 +54,8 @@ bool stop(Thread& thread, const Report& report) {
   executive.save_floating_point(thread);
   LockGuard guard{processes::lock()};
   if (!tracee.traced.load(Order::relaxed) || must_end(thread, report.place)) return false;
-  if (report.with_process && !thread.process().stopped()) return false;  // it has been continued, and word of that is on its way
+  if (report.with_process && !thread.process().stopped())
+    return false;  // it has been continued, and word of that is on its way
   settle_traps(thread, tracee, report.place);
   thread.frame.set_stepping(false);
   tracee.stepping = false;
@@ -74,10 +73,7 @@ bool stop(Thread& thread, const Report& report) {
 }
 
 SignalInfo trap_info(const Thread& thread, i32 signal, i32 code) {
-  return {.number = signal,
-          .code = code,
-          .sender = thread.process().id().value,
-          .sender_user = thread.credentials().user.real};
+  return {.number = signal, .code = code, .sender = thread.process().id().value, .sender_user = thread.credentials().user.real};
 }
 
 Report event_report(const Thread& thread, Tracee::Place place, u32 event, u64 message, i32 signal = sigtrap) {

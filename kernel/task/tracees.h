@@ -89,7 +89,7 @@ Result<void> with_stopped(Process& tracer, ThreadId id, Action&& act);
 Result<Ref<Thread>> stopped(Process& tracer, ThreadId id);
 struct Resumption {
   i32 signal = 0;
-  bool step = false;   // for one instruction
+  bool step = false;  // for one instruction
   bool leave = false;  // and it is traced no more
   Tracee::Go go = Tracee::Go::on;
 };

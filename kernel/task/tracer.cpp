@@ -95,11 +95,12 @@ LetGo let_go(Tracee& tracee) {
   Process& process = thread.process();
   LetGo done;
   done.ends = (tracee.options.load(Order::relaxed) & Tracee::end_with_tracer) != 0 && !tracee.ended;
-  const bool told = !tracee.has_news;  // then the signal is the tracer's, which does not give it
+  // A signal that its tracer has not heard of; once it has, the signal is the tracer's, which does not give it.
+  const bool passes = tracee.has_news && tracee.place == Tracee::Place::signal;
   const bool was_leader = process.traced_leader == &tracee;
   const bool hidden = end_is_hidden(process);
   done.thread = unlink(tracee);
-  if (is_held(tracee)) go_on(thread, tracee, {.signal = told ? 0 : tracee.info.number, .step = tracee.stepped});
+  if (is_held(tracee)) go_on(thread, tracee, {.signal = passes ? tracee.info.number : 0, .step = tracee.stepped});
   if (was_leader && hidden && process.state == ProcessState::zombie) done.word = tell_parent_of_end(process);
   return done;
 }

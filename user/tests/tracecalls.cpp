@@ -94,7 +94,8 @@ pid_t spawn_traced(long options, What what) {
 void test_calls_stop_twice() {
   const pid_t child = spawn_traced(PTRACE_O_TRACESYSGOOD, [] {
     const bool right = syscall(SYS_getpriority, 11, 22, 33) == -1 && errno == EINVAL && syscall(SYS_getppid) == 4711 &&
-                       syscall(SYS_getpgid, 0) == -1 && errno == ENOSYS && syscall(SYS_alarm, 1) == 0 && syscall(SYS_alarm, 0) == 55;
+                       syscall(SYS_getpgid, 0) == -1 && errno == ENOSYS && syscall(SYS_alarm, 1) == 0 &&
+                       syscall(SYS_alarm, 0) == 55;
     syscall(SYS_exit_group, right ? 7 : 8);
     return 0;
   });
@@ -202,12 +203,13 @@ void test_interrupted_calls() {
 // Children of a child: traced from their beginning. The parent hears of the end only after the tracer.
 void test_forks_are_followed() {
   for (const bool forks_plainly : Flags{false, true}) {
-    const pid_t child = spawn_traced(PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEVFORKDONE | PTRACE_O_TRACEEXIT, [&] {
-      const pid_t grandchild = forks_plainly ? static_cast<pid_t>(syscall(SYS_fork)) : vfork();
-      if (grandchild == 0) _exit(5);
-      int status = 0;
-      return waitpid(grandchild, &status, 0) == grandchild && status == 5 << 8 ? 6 : 7;
-    });
+    const pid_t child =
+        spawn_traced(PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEVFORKDONE | PTRACE_O_TRACEEXIT, [&] {
+          const pid_t grandchild = forks_plainly ? static_cast<pid_t>(syscall(SYS_fork)) : vfork();
+          if (grandchild == 0) _exit(5);
+          int status = 0;
+          return waitpid(grandchild, &status, 0) == grandchild && status == 5 << 8 ? 6 : 7;
+        });
     CHECK_EQ(traced(PTRACE_CONT, child, 0, 0l), 0);
     expect_event(child, forks_plainly ? PTRACE_EVENT_FORK : PTRACE_EVENT_VFORK);
     const pid_t grandchild = static_cast<pid_t>(message_of(child));

@@ -93,9 +93,8 @@ Result<i64> resume(Call& call, ThreadId id, tracees::Resumption how) {
 Result<i64> change_options(Call& call, ThreadId id) {
   const u64 wanted = call.argument[3];
   if ((wanted & ~u64{Tracee::all_options}) != 0) return Errno::einval;
-  TRY(tracees::with_stopped(call.process, id, [&](Thread&, Tracee& tracee) {
-    tracee.options.store(static_cast<u32>(wanted), Order::relaxed);
-  }));
+  TRY(tracees::with_stopped(call.process, id,
+                            [&](Thread&, Tracee& tracee) { tracee.options.store(static_cast<u32>(wanted), Order::relaxed); }));
   return 0;
 }
 

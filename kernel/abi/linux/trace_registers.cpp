@@ -12,6 +12,7 @@ namespace {
 
 constexpr u64 user_area_size = 928;  // struct user
 constexpr u64 debug_registers_at = 848, debug_registers_end = debug_registers_at + 8 * sizeof(u64);
+constexpr u64 break_addresses_end = debug_registers_at + sizeof(Tracee::break_address);
 constexpr u64 register_count = sizeof(arch::UserRegisters) / sizeof(u64);
 
 // What Linux keeps in the result's place while a call may be restarted.
@@ -47,6 +48,11 @@ Result<void> assign(Thread& thread, const arch::UserRegisters& registers) {
 Result<u64> place_in_user_area(u64 offset) {
   if (offset % sizeof(u64) != 0 || offset > user_area_size - sizeof(u64)) return Errno::eio;
   return offset / sizeof(u64);
+}
+
+u64* break_address(const Thread& thread, u64 offset) {
+  if (offset < debug_registers_at || offset >= break_addresses_end) return nullptr;
+  return &thread.tracee.load(Order::acquire)->break_address[(offset - debug_registers_at) / sizeof(u64)];
 }
 
 // A thread's floating-point registers for a while, in a debugger's form.
@@ -112,14 +118,21 @@ Result<i64> peek_user(Call& call, const Thread& thread) {
   u64 words[register_count];
   const arch::UserRegisters registers = registers_of(thread);
   memcpy(words, &registers, sizeof words);
-  TRY(call.write(call.address(3), place < register_count ? words[place] : u64{0}));
+  u64 word = place < register_count ? words[place] : 0;
+  if (const u64* address = break_address(thread, call.argument[2]); address != nullptr) word = *address;
+  TRY(call.write(call.address(3), word));
   return 0;
 }
 
 Result<i64> poke_user(Call& call, Thread& thread) {
   const u64 place = TRY(place_in_user_area(call.argument[2]));
   if (call.argument[2] >= debug_registers_at && call.argument[2] < debug_registers_end) {
-    return call.argument[3] == 0 ? Result<i64>{i64{0}} : Errno::enospc;
+    if (u64* address = break_address(thread, call.argument[2]); address != nullptr) {
+      if (call.argument[3] >= arch::user_space_end) return Errno::einval;
+      *address = call.argument[3];
+      return 0;
+    }
+    return call.argument[3] == 0 ? Result<i64>{i64{0}} : Errno::enospc;  // no breakpoint can be had
   }
   if (place >= register_count) return Errno::eio;
   u64 words[register_count];

@@ -90,9 +90,7 @@ Found look_at_traced(const Tracee& tracee, const Selector& selector) {
   if (tracee.has_news && (!tracee.ended || selector.ends)) {
     return {Ref<Process>::share(process), tracee.ended ? What::thread_ended : What::trapped, tracee.news, id};
   }
-  if (leads && selector.continues && process.continued) {
-    return {Ref<Process>::share(process), What::continued, 0xffff, id};
-  }
+  if (leads && selector.continues && process.continued) { return {Ref<Process>::share(process), What::continued, 0xffff, id}; }
   return {};
 }
 
