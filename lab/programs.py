@@ -104,6 +104,9 @@ TRIALS = (
     Trial("chrt -d", "a program with a reservation", "chrt -d -T 5000000 -D 20000000 -P 20000000 0 chrt -p 0", r"(?s).*SCHED_DEADLINE.*"),
     Trial("ssdd", "a process that another one takes through its steps", "timeout 60 ssdd --forks=1 --iters=100 < /dev/null 2>&1 | "
           "grep -c 'All tests PASSED'", r"1\n"),
+    Trial("strace", "the system calls of a shell and what it starts; a call that gets another answer",
+          "strace -f -e trace=execve -o /tmp/calls sh -c '(cat /dev/null); true'; grep -c 'exited with 0' /tmp/calls; "
+          "strace -e inject=getuid:retval=77 -o /dev/null id -ru", r"2\n77\n"),
     Trial("hwlatdetect", "times at which the machine itself stood still", "timeout 60 hwlatdetect --duration=1 2>&1 | "
           "grep -c 'Samples recorded'", r"1\n", lacks="asks for a tracer (hwlat) that Debian's Linux is built without, too"),
     Trial("stress-ng --verify", f"{', '.join(soak.STRESSORS)}, at the same time",
