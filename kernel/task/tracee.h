@@ -60,6 +60,7 @@ struct Tracee {
   u64 break_address[4] = {};  // in the debug registers: kept to be told
   // ---- thread ----
   Call call = Call::none;
+  i64 call_number = 0;  // while `call` is not none
   bool emulated = false;  // the call is not to be made
   u32 event_noted = 0;  // by the call under way, to be stopped for before that ends
   u64 message_noted = 0;

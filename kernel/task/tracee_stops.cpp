@@ -205,6 +205,7 @@ Turn before_call(Thread& thread, bool begins) {
     tracee.event_noted = Tracee::none;
     if (!tracee.traced.load(Order::acquire)) return Turn::run;
     tracee.call = Tracee::Call::inside;
+    tracee.call_number = static_cast<i64>(thread.frame.system_call_number());
     const Tracee::Go go = tracee.go.load(Order::relaxed);
     if (go == Tracee::Go::on) return Turn::run;
     tracee.emulated = go == Tracee::Go::past_next_call;
@@ -270,6 +271,7 @@ void executed(Thread& thread, ThreadId former) {
   if (!is_traced(thread)) return;
   Tracee& tracee = of(thread);
   tracee.stepped = false;
+  if (tracee.call != Tracee::Call::none) thread.frame.set_call_number(tracee.call_number);  // the new program is still in it
   note_event(thread, Tracee::exec, static_cast<u64>(former.value));
   if (tracee.event_noted != Tracee::exec && !tracee.seized.load(Order::relaxed))
     (void)signals::send(thread, {.number = sigtrap, .code = code_user, .sender = thread.process().id().value});

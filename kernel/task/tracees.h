@@ -1,7 +1,7 @@
 // Tracing: a process stops threads of others, looks at them and changes them. See tracee.h for the data; Linux ptrace(2).
 //
 // A stop is a wait of a step of the thread: on its way back to user mode (task/signal_delivery.cpp, task/exit.cpp), in the step that
-// runs system calls while anybody is traced (abi/linux/followed_calls.cpp), or in the step that ends it. The thread's registers are in
+// runs system calls while anybody is traced (abi/linux/table.cpp), or in the step that ends it. The thread's registers are in
 // its frame and its FpState meanwhile, where the tracer reads and changes them.
 // Lock order: processes::lock(), then a process's; signals are sent with the first held.
 #pragma once

@@ -288,6 +288,7 @@ void test_programs_of_threads() {
   CHECK_EQ(traced(PTRACE_CONT, thread, 0, 0l), 0);
   expect_event(child, PTRACE_EVENT_EXEC);
   CHECK_EQ(message_of(child), static_cast<unsigned long>(thread));
+  CHECK_EQ(registers_of(child).orig_rax, SYS_execve);
   CHECK_EQ(traced(PTRACE_CONT, thread, 0, 0l), ESRCH);
   CHECK_EQ(traced(PTRACE_CONT, child, 0, 0l), 0);
   CHECK_EQ(status_of(child), 7 << 8);
