@@ -6,6 +6,7 @@
 #include "boot/first_process.h"
 #include "boot/options.h"
 #include "core/core.h"
+#include "core/deferred_call.h"
 #include "core/remote_call.h"
 #include "core/shared_timer.h"
 #include "core/wall_clock.h"
@@ -168,6 +169,7 @@ void kernel_main(BootInfo& info) {
   vm::initialise();
   Executive::initialise();
   RemoteCall::initialise();
+  DeferredCall::initialise();
   SharedTimer::initialise();
   wall_clock::initialise();
   start_bootstrap_core();

@@ -19,6 +19,7 @@ enum class MessageType : u32 {
   arrive,     // word 0: Thread*: takes this core as its home and is enqueued here
   drop_translations,  // word 0: TranslationDrop*: flush and answer
   remote_call,        // word 0: RemoteCall*: execute here, answer to its thread
+  deferred_call,      // word 0: DeferredCall*: execute now that no lock is held; from this core itself
   shared_timer,       // word 0: SharedTimer*: look at what it is set to
   reschedule,         // look at what the scheduler of this core is asked for (a change of its algorithm)
   real_time_room,     // another core runs no or lower real-time threads: look for who waits here and could go there

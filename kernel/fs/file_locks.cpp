@@ -1,42 +1,28 @@
 // See file_locks.h.
 #include "fs/file_locks.h"
 
+#include "fs/file_lock_table.h"
 #include "memory/heap.h"
 #include "sync/waiter.h"
 #include "task/process.h"
 #include "task/thread.h"
 
-namespace corral::fs {
-
-struct FileLock {
-  ListLink link;
-  file_locks::Kind kind;
-  const void* owner;
-  file_locks::Range range;
-  bool exclusive;
-  i32 process;
-  void set(file_locks::Kind new_kind, const void* new_owner, const file_locks::Range& new_range, bool is_exclusive,
-           i32 new_process) {
-    kind = new_kind;
-    owner = new_owner;
-    range = new_range;
-    exclusive = is_exclusive;
-    process = new_process;
-  }
-};
-
-// What is known of an inode's locks; from the first one to the inode's end.
-struct FileLockTable {
-  explicit FileLockTable(SpinLock& lock) : changed{lock} {}
-  IntrusiveList<FileLock, &FileLock::link> locks;
-  WaitQueue changed;
-};
-
-namespace file_locks {
-
-namespace {
+namespace corral::fs::file_locks {
 
 constinit SpinLock all_locks{Rank::file, "locks of files"};
+
+FileLockTable* table_of(Inode& inode) {
+  FileLockTable* table = inode.locks.load(Order::relaxed);
+  if (table == nullptr) {
+    const Result<FileLockTable*> made = memory::make<FileLockTable>(all_locks);
+    if (!made.ok()) return nullptr;
+    table = made.value();
+    inode.locks.store(table, Order::release);
+  }
+  return table;
+}
+
+namespace {
 
 // A process that waits for another one's record lock.
 struct Waiting {
@@ -63,17 +49,6 @@ FileLock* obstacle(FileLockTable& table, Kind kind, const void* owner, const Ran
     if (first == nullptr || held->range.first < first->range.first) first = held;
   }
   return first;
-}
-
-FileLockTable* table_of(Inode& inode) REQUIRES(all_locks) {
-  FileLockTable* table = inode.locks.load(Order::relaxed);
-  if (table == nullptr) {
-    const Result<FileLockTable*> made = memory::make<FileLockTable>(all_locks);
-    if (!made.ok()) return nullptr;
-    table = made.value();
-    inode.locks.store(table, Order::relaxed);
-  }
-  return table;
 }
 
 // Follows who waits for whom; each process waits for one other.
@@ -224,6 +199,7 @@ void closed(Inode& inode, const void* owner) {
     table.locks.remove(held);
     delete &held;
   });
+  leases::closed(table, owner);
   (void)table.changed.wake_all();
 }
 
@@ -237,5 +213,4 @@ void forget(Inode& inode) {
   delete table;
 }
 
-}  // namespace file_locks
-}  // namespace corral::fs
+}  // namespace corral::fs::file_locks

@@ -168,6 +168,11 @@ class Inode : public RefCounted<Inode> {
   // ---- regular files: either somebody has it open for writing, or somebody runs it; etxtbsy for the other ----
   [[nodiscard]] bool begin_writing();
   void end_writing();
+  // How many open files may write to it.
+  [[nodiscard]] u32 writers() const {
+    const i32 count = writers_.load(Order::seq_cst);
+    return count < 0 ? 0 : static_cast<u32>(count);
+  }
   [[nodiscard]] bool begin_executing();
   void end_executing() { writers_.fetch_add(1, Order::release); }
   // Open files that lead to it.

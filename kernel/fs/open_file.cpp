@@ -2,6 +2,7 @@
 #include "fs/open_file.h"
 
 #include "fs/event/event_watch.h"
+#include "fs/event/file_signals.h"
 #include "fs/file_locks.h"
 #include "fs/inode.h"
 #include "fs/watch/notices.h"
@@ -18,6 +19,7 @@ OpenFile::~OpenFile() = default;
 void OpenFile::last_reference_gone() {
   if (watches.load(Order::relaxed) != nullptr) forget_watches(*this);
   file_locks::closed(*inode_, this);
+  if (FileSignals* own = signals.load(Order::acquire); own != nullptr) own->file_ends();
   inode_->opens.fetch_sub(1, Order::relaxed);
   if (writing_) inode_->end_writing();
   notices::closed(*this);

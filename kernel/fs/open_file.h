@@ -19,6 +19,7 @@ class Thread;
 namespace corral::fs {
 
 class EventWatch;
+class FileSignals;
 class Inode;
 class Listing;
 class PollEntry;
@@ -68,6 +69,8 @@ class OpenFile : public RefCounted<OpenFile> {
   [[nodiscard]] virtual bool can_poll() const { return false; }
   // poll(nullptr) takes no lock, so that it may be called under any.
   [[nodiscard]] virtual bool polls_without_lock() const { return false; }
+  // Changes of its readiness can be told by signals (O_ASYNC); then it can be polled, too, under any lock of rank file_signals or below.
+  [[nodiscard]] virtual bool can_signal() const { return false; }
   // Bytes that a read would give now (FIONREAD).
   virtual Result<u64> available();
 
@@ -80,6 +83,8 @@ class OpenFile : public RefCounted<OpenFile> {
 
   // What epoll has to do with this file (fs/event/event_watch.h), which alone changes it.
   Atomic<EventWatch*> watches{nullptr};
+  // Set once, by FileSignals::of(): a reference; null: nobody asked for signals about this file.
+  Atomic<FileSignals*> signals{nullptr};
 
  private:
   [[nodiscard]] bool allows(u32 mode) const {

@@ -100,6 +100,7 @@ class PipeEnd final : public OpenFile {
   }
   [[nodiscard]] bool can_poll() const override { return true; }
   [[nodiscard]] bool polls_without_lock() const override { return true; }
+  [[nodiscard]] bool can_signal() const override { return true; }
   Result<u64> available() override { return pipe_->available(); }
   [[nodiscard]] Pipe& pipe() { return *pipe_; }
 

@@ -86,6 +86,7 @@ class TerminalFile final : public OpenFile {
   }
   u32 poll(PollEntry* entry) override { return terminal_.poll(entry, life_); }
   [[nodiscard]] bool can_poll() const override { return true; }
+  [[nodiscard]] bool can_signal() const override { return true; }
   Result<u64> available() override { return terminal_.available(); }
 
  private:
@@ -128,6 +129,7 @@ class MasterFile final : public OpenFile {
   }
   u32 poll(PollEntry* entry) override { return terminal_->poll_master(entry); }
   [[nodiscard]] bool can_poll() const override { return true; }
+  [[nodiscard]] bool can_signal() const override { return true; }
   Result<u64> available() override { return terminal_->output_available(); }
 
  private:

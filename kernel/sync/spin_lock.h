@@ -23,6 +23,7 @@ enum class Rank : u8 {
   directory = 35,
   file = 40,
   file_end = 42,
+  file_signals = 43,
   terminals = 44,
   terminal = 45,
   in_flight = 46,

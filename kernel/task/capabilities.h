@@ -27,6 +27,7 @@ enum class Capability : u8 {
   sys_time = 25,
   sys_tty_config = 26,
   mknod = 27,
+  lease = 28,
   mac_override = 32,
   syslog = 34,
 };

@@ -16,8 +16,8 @@ NOT_BY_ITSELF = 0x80
 PLACEMENT_REASONS = ("created", "woken")
 MIGRATION_REASONS = ("placed", "mask", "real_time", "pushed", "pulled", "offered", "global")
 DECISIONS = range(14, 21)  # for the simulator (docs/replay.md)
-MESSAGES = ("none", "thread", "arrive", "drop_translations", "remote_call", "shared_timer", "reschedule",
-            "real_time_room", "pull_request", "pull_refused", "core_groups", "queues", "wall_clock")
+MESSAGES = ("none", "thread", "arrive", "drop_translations", "remote_call", "deferred_call", "shared_timer",
+            "reschedule", "real_time_room", "pull_request", "pull_refused", "core_groups", "queues", "wall_clock")
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 // close, dup, fcntl, ioctl, lseek, pipes, truncation, fsync. Source: Linux man-pages close(2), dup(2), fcntl(2), ioctl(2),
 // lseek(2), pipe(2), ftruncate(2).
 #include "abi/linux/file_handlers.h"
+#include "abi/linux/file_signal_commands.h"
 #include "abi/linux/lock_calls.h"
 #include "fs/cache/write_back.h"
 #include "fs/disk.h"
@@ -94,10 +95,6 @@ Result<i64> sys_fcntl(Call& call) {
     get_lock = 5,
     set_lock = 6,
     set_lock_wait = 7,
-    set_owner = 8,
-    get_owner = 9,
-    set_signal = 10,
-    get_signal = 11,
     ofd_get_lock = 36,
     ofd_set_lock = 37,
     ofd_set_lock_wait = 38,
@@ -131,16 +128,18 @@ Result<i64> sys_fcntl(Call& call) {
     }
     case set_fd: return success(files.set_close_on_exec(call.number(0), (call.argument[2] & 1) != 0));
     case get_flags: return static_cast<i64>(file->flags());
-    case set_flags: file->set_flags(static_cast<u32>(call.argument[2])); return 0;
-    case get_owner:
-    case get_signal: return 0;
-    case set_owner:
-    case set_signal: return call.argument[2] == 0 ? Result<i64>{i64{0}} : Errno::einval;  // no signals about files
+    case set_flags: {
+      const u32 wanted = static_cast<u32>(call.argument[2]);
+      const bool differs = ((wanted ^ file->flags()) & fs::o_async) != 0;
+      if (differs && file->can_signal()) TRY(tell_by_signals(call, *file, (wanted & fs::o_async) != 0));
+      file->set_flags(wanted);
+      return 0;
+    }
     case set_pipe_size: return pipe_size(call, *file, true, call.argument[2]);
     case get_pipe_size: return pipe_size(call, *file, false, 0);
     case add_seals: return success(seal(*file, call.argument[2]));
     case get_seals: return i64{TRY(file->inode().seals())};
-    default: return Errno::einval;
+    default: return signal_command(call, *file);
   }
 }
 
@@ -166,9 +165,14 @@ Result<i64> sys_ioctl(Call& call) {
       file->set_flags(value != 0 ? file->flags() | fs::o_nonblock : file->flags() & ~fs::o_nonblock);
       return 0;
     }
-    case asynchronous: {  // no signals about files, so that there is nothing to switch off
-      const i32 value = TRY(call.read<i32>(call.address(2)));
-      return value == 0 ? Result<i64>{i64{0}} : Errno::enotty;
+    case asynchronous: {
+      const u32 wanted = TRY(call.read<i32>(call.address(2))) != 0 ? fs::o_async : 0;
+      const u32 flags = file->flags();
+      if ((flags & fs::o_async) == wanted) return 0;
+      if (!file->can_signal()) return Errno::enotty;
+      TRY(tell_by_signals(call, *file, wanted != 0));
+      file->set_flags((flags & ~fs::o_async) | wanted);
+      return 0;
     }
     case bytes_ready: {
       const u64 bytes = TRY(file->available());

@@ -2,6 +2,7 @@
 // readlink(2), access(2).
 #include "abi/linux/file_handlers.h"
 #include "fs/inode.h"
+#include "fs/leases.h"
 #include "fs/permission.h"
 #include "fs/pipe.h"
 #include "fs/positioned_file.h"
@@ -63,6 +64,7 @@ Result<Ref<OpenFile>> open_allowed(Call& call, Inode& inode, u32 flags, bool cre
   if (inode.type() == fs::FileType::symlink) return Errno::eloop;
   if (inode.is_directory() && (writes || (flags & fs::o_trunc) != 0)) return Errno::eisdir;
   if (!created) TRY(check_open(call, inode, flags));
+  TRY(fs::leases::break_for_open(call.thread, inode, flags));
   if ((flags & fs::o_trunc) != 0 && writes && inode.type() == fs::FileType::regular) {
     TRY(fs::resize_mapped(call.thread, inode, nullptr, 0));
   }
@@ -86,6 +88,7 @@ Result<Ref<OpenFile>> open_inode(Call& call, Inode& inode, u32 flags, bool creat
     return file;
   }
   if (writes) file.value()->note_writing();
+  if (!name_only) TRY(fs::leases::break_for_open(call.thread, inode, flags));  // it counts as open only now
   if (!name_only) fs::notices::tell(inode, fs::notices::opened);
   return file;
 }
@@ -193,7 +196,8 @@ Result<i64> sys_truncate(Call& call) {
   TRY(may_change(*file));
   TRY(fs::check_new_size(call.thread, *file, call.argument[1]));
   if (!file->begin_writing()) return Errno::etxtbsy;
-  const Result<void> resized = fs::resize_mapped(call.thread, *file, nullptr, call.argument[1]);
+  Result<void> resized = fs::leases::break_all(call.thread, *file, true, true);
+  if (resized.ok()) resized = fs::resize_mapped(call.thread, *file, nullptr, call.argument[1]);
   file->end_writing();
   return success(resized);
 }

@@ -4,6 +4,7 @@
 #include "fs/cache/reclaim.h"
 #include "fs/device_files.h"
 #include "fs/file_table.h"
+#include "fs/leases.h"
 #include "fs/pipe.h"
 #include "fs/proc/proc.h"
 #include "fs/proc/setting_files.h"
@@ -189,6 +190,7 @@ Result<void> set_pipe_size(std::string_view text, const Subject& subject) {
 }
 
 constexpr Node fs_nodes[] = {
+    setting<leases::break_seconds>("lease-break-time"),
     {.name = "nr_open", .text = limit<FileTable::max_descriptors>},
     {.name = "pipe-max-size", .permissions = 0644, .text = show<Pipe::user_capacity>, .store = set_pipe_size},
     {.name = "inotify", .type = FileType::directory, .permissions = 0555, .directory = &watch_directory},

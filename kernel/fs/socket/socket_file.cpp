@@ -57,6 +57,7 @@ class SocketFile final : public OpenFile {
   }
   u32 poll(PollEntry* entry) override { return socket_->poll(entry); }
   [[nodiscard]] bool can_poll() const override { return true; }
+  [[nodiscard]] bool can_signal() const override { return true; }
   Result<u64> available() override { return socket_->available(); }
   Result<i64> control(Thread& thread, vm::AddressSpace& space, u32 request, u64 argument) override {
     constexpr u32 bytes_unsent = 0x5411;  // SIOCOUTQ

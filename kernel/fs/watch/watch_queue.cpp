@@ -30,6 +30,7 @@ class WatchFile final : public OpenFile {
   Result<u64> read(Thread& thread, Transfer& transfer) override { return queue_->read(thread, transfer, nonblocking()); }
   u32 poll(PollEntry* entry) override { return queue_->poll(entry); }
   [[nodiscard]] bool can_poll() const override { return true; }
+  [[nodiscard]] bool can_signal() const override { return true; }
   Result<u64> available() override { return queue_->available(); }
   [[nodiscard]] WatchQueue& queue() { return *queue_; }
 
