@@ -12,6 +12,13 @@ Inode::~Inode() {
   file_locks::forget(*this);
 }
 
+Result<u64> FileSystem::handle_of(Inode&) {
+  return Errno::eopnotsupp;
+}
+Result<Ref<Inode>> FileSystem::find_by_handle(u64) {
+  return Errno::estale;
+}
+
 bool Inode::begin_writing() {
   i32 count = writers_.load(Order::relaxed);
   while (count >= 0) {

@@ -65,6 +65,9 @@ class FileSystem : public RefCounted<FileSystem> {
   virtual void dismantle() {}
   // The machine is about to be switched off, no thread runs any more: leaves it in good order. `poll` lets devices finish.
   virtual void shut_down(void (*poll)()) { (void)poll; }
+  // For file handles: the number by which the file is found again, as long as it is there. eopnotsupp; enomem.
+  virtual Result<u64> handle_of(Inode& file);
+  virtual Result<Ref<Inode>> find_by_handle(u64 number);  // estale
   [[nodiscard]] u64 device() const { return device_; }  // st_dev; unique
 
  private:

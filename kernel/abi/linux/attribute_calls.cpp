@@ -1,6 +1,5 @@
-// Extended attributes, of which no file has any, and file handles, which no file system gives: everything is checked in Linux's
-// order, then refused as by a file system without them. Source: Linux man-pages xattr(7), setxattr(2), getxattr(2),
-// listxattr(2), removexattr(2), name_to_handle_at(2).
+// Extended attributes, of which no file has any: everything is checked in Linux's order, then refused as by a file system without
+// them. Source: Linux man-pages xattr(7), setxattr(2), getxattr(2), listxattr(2), removexattr(2).
 #include "abi/linux/file_handlers.h"
 #include "fs/inode.h"
 #include "memory/heap.h"
@@ -66,25 +65,6 @@ Result<i64> sys_list(Call& call) {
   return 0;
 }
 
-// ---- file handles ------------------------------------------------------------------------------------------------------------
-
-Result<i64> sys_name_to_handle_at(Call& call) {
-  const u32 flags = static_cast<u32>(call.argument[4]);
-  if ((flags & ~(fs::at_symlink_follow | fs::at_empty_path)) != 0) return Errno::einval;
-  NamedFile named;
-  const Follow follow = (flags & fs::at_symlink_follow) != 0 ? Follow::yes : Follow::no;
-  (void)TRY(named.existing(call, call.number(0), call.address(1), follow, flags));
-  return Errno::eopnotsupp;
-}
-
-Result<i64> sys_open_by_handle_at(Call& call) {
-  constexpr u32 largest_handle = 128;
-  if (call.number(0) != fs::at_fdcwd) (void)TRY(file_at(call, 0));
-  const u32 size = TRY(call.read<u32>(call.address(1)));
-  if (size == 0 || size > largest_handle) return Errno::einval;
-  return Errno::estale;
-}
-
 constexpr Entry entries[] = {
     {188, "setxattr", sys_set<By::path>},
     {189, "lsetxattr", sys_set<By::link>},
@@ -98,8 +78,6 @@ constexpr Entry entries[] = {
     {197, "removexattr", sys_get_or_remove<By::path>},
     {198, "lremovexattr", sys_get_or_remove<By::link>},
     {199, "fremovexattr", sys_get_or_remove<By::descriptor>},
-    {303, "name_to_handle_at", sys_name_to_handle_at},
-    {304, "open_by_handle_at", sys_open_by_handle_at},
 };
 
 }  // namespace

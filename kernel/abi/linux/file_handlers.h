@@ -14,7 +14,8 @@ namespace corral::abi {
 [[nodiscard]] std::span<const Entry> copy_calls();        // sendfile, copy_file_range
 [[nodiscard]] std::span<const Entry> descriptor_calls();  // dup, fcntl, ioctl, lseek …
 [[nodiscard]] std::span<const Entry> space_calls();       // fallocate, fadvise64, memfd_create
-[[nodiscard]] std::span<const Entry> attribute_calls();   // extended attributes, file handles
+[[nodiscard]] std::span<const Entry> attribute_calls();   // extended attributes
+[[nodiscard]] std::span<const Entry> handle_calls();      // name_to_handle_at, open_by_handle_at
 [[nodiscard]] std::span<const Entry> splice_calls();
 [[nodiscard]] std::span<const Entry> poll_calls();
 [[nodiscard]] std::span<const Entry> epoll_calls();

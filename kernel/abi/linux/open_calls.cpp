@@ -1,6 +1,6 @@
 // open, openat, openat2, creat, truncate, readlink, access. Source: Linux man-pages open(2), openat2(2), truncate(2),
 // readlink(2), access(2).
-#include "abi/linux/file_handlers.h"
+#include "abi/linux/open_found.h"
 #include "fs/inode.h"
 #include "fs/leases.h"
 #include "fs/permission.h"
@@ -71,28 +71,6 @@ Result<Ref<OpenFile>> open_allowed(Call& call, Inode& inode, u32 flags, bool cre
   return inode.open({call.thread, flags});
 }
 
-Result<Ref<OpenFile>> open_inode(Call& call, Inode& inode, u32 flags, bool created) {
-  using fs::FileType;
-  const bool name_only = (flags & fs::o_path) != 0;
-  const bool device = inode.type() == FileType::character || inode.type() == FileType::block;
-  if (device && !name_only && inode.file_system().forbids(fs::mount_no_devices)) return Errno::eacces;
-  const bool writes = inode.type() == FileType::regular && (flags & fs::o_accmode) != fs::o_rdonly && !name_only;
-  if (writes) {
-    if (!created && (flags & fs::o_directory) == 0) TRY(check_open(call, inode, flags));  // told before ETXTBSY
-    TRY(may_change(inode));
-    if (!inode.begin_writing()) return Errno::etxtbsy;
-  }
-  Result<Ref<OpenFile>> file = open_allowed(call, inode, flags, created);
-  if (!file.ok()) {
-    if (writes) inode.end_writing();
-    return file;
-  }
-  if (writes) file.value()->note_writing();
-  if (!name_only) TRY(fs::leases::break_for_open(call.thread, inode, flags));  // it counts as open only now
-  if (!name_only) fs::notices::tell(inode, fs::notices::opened);
-  return file;
-}
-
 // O_TMPFILE: a file without a name in the directory that the path leads to.
 Result<i64> open_unnamed(Call& call, int directory, VirtualAddress path_at, u32 flags, u32 permissions, u32 restrictions) {
   NamedFile named;
@@ -131,7 +109,7 @@ Result<i64> open_step(Call& call, int directory, VirtualAddress path_at, u32 fla
   bool created = false;
   Ref<Inode> inode = TRY(find_or_create(call, named.walk, flags, permissions, created));
   if ((flags & fs::o_path) == 0) flags |= fs::o_largefile;
-  Ref<OpenFile> file = TRY(open_inode(call, *inode, flags, created));
+  Ref<OpenFile> file = TRY(open_found(call, *inode, flags, created));
   const bool marked = (flags & fs::o_cloexec) != 0;
   return i64{TRY(resources_of(call).files().install(file, marked, call.process.limits.open_files))};
 }
@@ -272,6 +250,28 @@ constexpr Entry entries[] = {
 };
 
 }  // namespace
+
+Result<Ref<fs::OpenFile>> open_found(Call& call, fs::Inode& inode, u32 flags, bool created) {
+  using fs::FileType;
+  const bool name_only = (flags & fs::o_path) != 0;
+  const bool device = inode.type() == FileType::character || inode.type() == FileType::block;
+  if (device && !name_only && inode.file_system().forbids(fs::mount_no_devices)) return Errno::eacces;
+  const bool writes = inode.type() == FileType::regular && (flags & fs::o_accmode) != fs::o_rdonly && !name_only;
+  if (writes) {
+    if (!created && (flags & fs::o_directory) == 0) TRY(check_open(call, inode, flags));  // told before ETXTBSY
+    TRY(may_change(inode));
+    if (!inode.begin_writing()) return Errno::etxtbsy;
+  }
+  Result<Ref<OpenFile>> file = open_allowed(call, inode, flags, created);
+  if (!file.ok()) {
+    if (writes) inode.end_writing();
+    return file;
+  }
+  if (writes) file.value()->note_writing();
+  if (!name_only) TRY(fs::leases::break_for_open(call.thread, inode, flags));  // it counts as open only now
+  if (!name_only) fs::notices::tell(inode, fs::notices::opened);
+  return file;
+}
 
 std::span<const Entry> open_calls() {
   return entries;

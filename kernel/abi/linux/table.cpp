@@ -156,6 +156,7 @@ void initialise_system_calls() {
   add(copy_calls());
   add(limit_calls());
   add(descriptor_calls());
+  add(handle_calls());
   add(space_calls());
   add(attribute_calls());
   add(splice_calls());

@@ -50,6 +50,11 @@ Result<void> RamFileSystem::charge_page() {
   return {};
 }
 
+Result<u64> RamFileSystem::handle_of(Inode& file) {
+  if (own_files_only_) return Errno::eopnotsupp;
+  return static_cast<RamNode&>(file).make_handle();
+}
+
 void RamFileSystem::count_file(bool more) {
   if (more) {
     files_.fetch_add(1, Order::relaxed);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "fs/inode.h"
+#include "fs/ram/ram_handles.h"
 #include "sync/spin_lock.h"
 
 namespace corral::fs {
@@ -21,6 +22,8 @@ class RamFileSystem final : public FileSystem {
   [[nodiscard]] Ref<Inode> root() override;
   [[nodiscard]] FileSystemStatistics statistics() override;
   void dismantle() override;
+  Result<u64> handle_of(Inode& file) override;
+  Result<Ref<Inode>> find_by_handle(u64 number) override { return handles_.find(number); }
 
   [[nodiscard]] SpinLock& names() RETURN_CAPABILITY(names_) { return names_; }
   [[nodiscard]] u64 next_inode_number() { return next_inode_.fetch_add(1, Order::relaxed); }
@@ -33,6 +36,7 @@ class RamFileSystem final : public FileSystem {
   void forget_copies(u64 pages) { copies_.fetch_sub(pages, Order::relaxed); }
   // Programs can make nothing in it; the kernel adds files of its own. Before it is mounted.
   void hold_own_files_only() { own_files_only_ = true; }
+  [[nodiscard]] RamHandles& handles() { return handles_; }
   [[nodiscard]] bool own_files_only() const { return own_files_only_; }
 
  private:
@@ -44,6 +48,7 @@ class RamFileSystem final : public FileSystem {
   Atomic<u64> copies_{0};
   Atomic<u64> files_{0};
   Atomic<u64> next_inode_{1};
+  RamHandles handles_;
   SpinLock names_{Rank::directory, "names"};
   bool own_files_only_ = false;  // boot
   RamDirectory* root_ = nullptr;  // a reference; boot, then dismantle()

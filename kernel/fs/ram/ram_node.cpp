@@ -20,6 +20,8 @@ RamNode::RamNode(RamFileSystem& file_system, FileType type, u32 permissions)
 }
 
 RamNode::~RamNode() {
+  if (has_handle_.load(Order::relaxed)) [[unlikely]]
+    ram().handles().forget(number_);
   ram().count_file(false);
 }
 
@@ -54,6 +56,12 @@ Result<void> RamNode::change(const AttributeChange& change) {
 void RamNode::set_owner(u32 user, u32 group) {
   user_.store(user, Order::relaxed);
   group_.store(group, Order::relaxed);
+}
+
+Result<u64> RamNode::make_handle() {
+  TRY(ram().handles().add(*this, number_));
+  has_handle_.store(true, Order::relaxed);  // read by whoever lets go of the last reference, later
+  return number_;
 }
 
 void RamNode::touch_modified() {

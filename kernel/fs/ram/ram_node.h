@@ -23,6 +23,8 @@ class RamNode : public Inode {
   [[nodiscard]] virtual u64 pages_now() { return 0; }
   void touch_modified();  // contents changed: mtime and ctime
   void set_times(i64 ns);
+  // It can be found by its number from now on. enomem.
+  Result<u64> make_handle();
 
   // ---- guarded by ram().names() ----
   struct Place {
@@ -38,6 +40,9 @@ class RamNode : public Inode {
   Atomic<u32> permissions_;
   Atomic<u32> user_{0}, group_{0};
   const u64 number_;
+
+ private:
+  Atomic<bool> has_handle_{false};
 };
 
 // Symbolic links.
