@@ -70,6 +70,7 @@ struct RemapRequest {
   bool may_move = false;
   bool fixed = false;          // moves to new_start, replacing what is there; with may_move only
   VirtualAddress new_start{};
+  bool keeps_old = false;      // the old place stays mapped, without its pages; with may_move and equal lengths only
 };
 
 // One look at which pages are touched: from its begin_access_round() to its end_access_round(), on one core.

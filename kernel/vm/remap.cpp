@@ -63,9 +63,10 @@ Result<void> AddressSpace::resize_area(Caller& caller, const RemapRequest& reque
   if (old_length == 0 && !area->shared) return Errno::einval;
   if (old_length > area->end - old_start) return Errno::efault;
   if (new_length > user_end) return Errno::enomem;
-  TRY(check_growth(new_length - old_length, 0, !area->shared && area->protection.write));
+  const u64 growth = request.keeps_old ? new_length : new_length - old_length;
+  TRY(check_growth(growth, 0, !area->shared && area->protection.write));
   caller.note = old_start.value;
-  if (!request.fixed) {
+  if (!request.fixed && !request.keeps_old) {
     const bool fits =
         old_end == area->end && new_length <= user_end - old_start.value && areas_.is_free(old_end, old_start + new_length);
     if (fits && old_length != 0) {
@@ -91,10 +92,15 @@ Result<void> AddressSpace::resize_area(Caller& caller, const RemapRequest& reque
       areas_.join(old_start, old_end);
       return pages;
     }
-    Area* old = areas_.take(old_start, old_end);
-    KERNEL_ASSERT(old != nullptr && old->following == nullptr);
-    old->following = caller.removed;
-    caller.removed = old;
+    if (request.keeps_old) {
+      areas_.find(old_start)->locked = false;
+      areas_.join(old_start, old_end);
+    } else {
+      Area* old = areas_.take(old_start, old_end);
+      KERNEL_ASSERT(old != nullptr && old->following == nullptr);
+      old->following = caller.removed;
+      caller.removed = old;
+    }
   }
   areas_.insert(*std::exchange(caller.area, nullptr));
   caller.note = place.value;
@@ -132,7 +138,7 @@ Result<VirtualAddress> AddressSpace::remap(Caller& caller, const RemapRequest& r
   if (old_length > new_length) old_length = new_length;
   if (caller.stage == 3) {
     caller.note = request.old_start.value;
-    if (request.fixed || old_length < new_length) {
+    if (request.fixed || request.keeps_old || old_length < new_length) {
       LockGuard guard{lock_};
       error = resize_area(caller, request, old_length, new_length).error();
     }

@@ -182,6 +182,27 @@ void test_advice() {
 }
 
 // MAP_POPULATE: all pages are there at once, which costs no fault later.
+// The pages move, the old place stays and is as new.
+void test_moving_pages_alone() {
+  constexpr size_t size = 8 * page;
+  auto* const from = static_cast<char*>(mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  CHECK(from != MAP_FAILED);
+  memset(from, 'a', size);
+  auto* const to = static_cast<char*>(mremap(from + page, 4 * page, 4 * page, MREMAP_MAYMOVE | MREMAP_DONTUNMAP));
+  CHECK(to != MAP_FAILED && (to + 4 * page <= from || to >= from + size));
+  for (size_t i = 0; i < 4 * page; i += page / 2) {
+    CHECK_EQ(to[i], 'a');
+    CHECK_EQ(from[page + i], 0);
+  }
+  CHECK(from[0] == 'a' && from[5 * page] == 'a');
+  from[page] = 'b';
+  CHECK_EQ(to[0], 'a');
+  CHECK(mremap(from, page, 2 * page, MREMAP_MAYMOVE | MREMAP_DONTUNMAP) == MAP_FAILED && errno == EINVAL);
+  CHECK(mremap(from, page, page, MREMAP_DONTUNMAP) == MAP_FAILED && errno == EINVAL);
+  CHECK_EQ(munmap(to, 4 * page), 0);
+  CHECK_EQ(munmap(from, size), 0);
+}
+
 void test_populate() {
   constexpr size_t pages = 64;
   const int kinds[] = {0, MAP_POPULATE};
@@ -306,6 +327,7 @@ int main(int argc, char** argv) {
   test_execution();
   test_brk();
   test_advice();
+  test_moving_pages_alone();
   test_populate();
   test_file();
   test_other_pages();

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <sys/auxv.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -79,6 +80,31 @@ void check_descriptors() {
   close(file);
 }
 
+// Each watch has a line of its own, with what it watches for.
+void check_watches() {
+  const int watcher = inotify_init1(0);
+  CHECK_EQ(inotify_add_watch(watcher, "/dev", IN_CREATE | IN_ONESHOT), 1);
+  CHECK_EQ(inotify_add_watch(watcher, "/dev/shm", IN_DELETE | IN_EXCL_UNLINK), 2);
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/fdinfo/%d", watcher);
+  CHECK(take(path) > 0);
+  struct stat status;
+  CHECK_EQ(stat("/dev/shm", &status), 0);
+  const unsigned wanted[] = {IN_CREATE | IN_ONESHOT, IN_DELETE | IN_EXCL_UNLINK};
+  for (int number = 1; number <= 2; ++number) {
+    char start[32];
+    snprintf(start, sizeof start, "\ninotify wd:%x ", number);
+    const char* line = strstr(text, start);
+    CHECK(line != nullptr);
+    unsigned long inode = 0;
+    unsigned mask = 0;
+    CHECK_EQ(sscanf(line, " inotify wd:%*x ino:%lx sdev:%*x mask:%x", &inode, &mask), 2);
+    CHECK_EQ(mask, wanted[number - 1]);
+    if (number == 2) CHECK_EQ(inode, status.st_ino);
+  }
+  CHECK_EQ(close(watcher), 0);
+}
+
 void check_scores() {
   const long before = number_in("/proc/self/oom_score_adj");
   const int file = open("/proc/self/oom_score_adj", O_WRONLY);
@@ -122,6 +148,7 @@ int main(int argc, char** argv) {
   check_begin("proctest", argc, argv);
   check_auxiliary_vector();
   check_descriptors();
+  check_watches();
   check_scores();
   check_settings();
   return check_done();

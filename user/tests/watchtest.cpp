@@ -101,6 +101,19 @@ void check_errors() {
   CHECK_EQ(close(queue), 0);
 }
 
+// A file that is made has nothing to be cut off, whatever the flags say.
+void check_making() {
+  const int queue = inotify_init1(IN_NONBLOCK);
+  const int watch = inotify_add_watch(queue, top, IN_ALL_EVENTS);
+  CHECK_EQ(close(open(path("file"), O_CREAT | O_TRUNC | O_WRONLY, 0600)), 0);
+  EXPECT(queue, watch, IN_CREATE, "file");
+  EXPECT(queue, watch, IN_OPEN, "file");
+  EXPECT(queue, watch, IN_CLOSE_WRITE, "file");
+  EXPECT_NOTHING(queue);
+  CHECK_EQ(close(queue), 0);
+  CHECK_EQ(unlink(path("file")), 0);
+}
+
 void check_names() {
   const int queue = inotify_init1(IN_NONBLOCK);
   const int watch = inotify_add_watch(queue, top, IN_CREATE | IN_DELETE | IN_MOVE | IN_DELETE_SELF | IN_MOVE_SELF);
@@ -288,6 +301,7 @@ int main(int argc, char** argv) {
   clean();
   CHECK_EQ(mkdir(top, 0700), 0);
   check_errors();
+  check_making();
   check_names();
   check_use();
   check_overflow();

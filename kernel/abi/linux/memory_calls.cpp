@@ -190,13 +190,15 @@ Result<i64> sys_mremap(Call& call) {
   const u64 flags = call.argument[3];
   if ((flags & ~(may_move | fixed | dont_unmap)) != 0) return Errno::einval;
   if ((flags & fixed) != 0 && (flags & may_move) == 0) return Errno::einval;
-  if ((flags & dont_unmap) != 0) return Errno::einval;  // as kernels before Linux 5.7
+  const bool keeps_old = (flags & dont_unmap) != 0;
+  if (keeps_old && ((flags & may_move) == 0 || call.argument[1] != call.argument[2])) return Errno::einval;
   vm::RemapRequest request;
   request.old_start = call.address(0);
   request.old_length = call.argument[1];
   request.new_length = call.argument[2];
   request.may_move = (flags & may_move) != 0;
   request.fixed = (flags & fixed) != 0;
+  request.keeps_old = keeps_old;
   request.new_start = call.address(4);
   return as_result(call.space.remap(call.thread.caller, request));
 }

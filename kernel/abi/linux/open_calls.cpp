@@ -63,10 +63,11 @@ Result<Ref<OpenFile>> open_allowed(Call& call, Inode& inode, u32 flags, bool cre
   }
   if (inode.type() == fs::FileType::symlink) return Errno::eloop;
   if (inode.is_directory() && (writes || (flags & fs::o_trunc) != 0)) return Errno::eisdir;
-  if (!created) TRY(check_open(call, inode, flags));
-  TRY(fs::leases::break_for_open(call.thread, inode, flags));
-  if ((flags & fs::o_trunc) != 0 && writes && inode.type() == fs::FileType::regular) {
-    TRY(fs::resize_mapped(call.thread, inode, nullptr, 0));
+  if (!created) {
+    TRY(check_open(call, inode, flags));
+    TRY(fs::leases::break_for_open(call.thread, inode, flags));
+    const bool cuts = (flags & fs::o_trunc) != 0 && writes && inode.type() == fs::FileType::regular;
+    if (cuts) TRY(fs::resize_mapped(call.thread, inode, nullptr, 0));
   }
   return inode.open({call.thread, flags});
 }
@@ -268,7 +269,7 @@ Result<Ref<fs::OpenFile>> open_found(Call& call, fs::Inode& inode, u32 flags, bo
     return file;
   }
   if (writes) file.value()->note_writing();
-  if (!name_only) TRY(fs::leases::break_for_open(call.thread, inode, flags));  // it counts as open only now
+  if (!name_only && !created) TRY(fs::leases::break_for_open(call.thread, inode, flags));  // it counts as open only now
   if (!name_only) fs::notices::tell(inode, fs::notices::opened);
   return file;
 }

@@ -3,6 +3,7 @@
 #include "fs/mounts.h"
 #include "fs/proc/proc.h"
 #include "fs/resources.h"
+#include "fs/watch/watch_queue.h"
 #include "task/executive.h"
 #include "task/process.h"
 
@@ -120,6 +121,13 @@ constexpr GeneratedDirectory descriptors{.nodes = {},
 
 // ---- fdinfo/ -------------------------------------------------------------------------------------------------------------
 
+void list_watches(TextBuffer& to, WatchQueue& queue) {
+  for (WatchQueue::Watched at = queue.next_watched(0); at.file; at = queue.next_watched(at.number)) {
+    to.print("inotify wd:{X} ino:{X} sdev:{X} mask:{X} ignored_mask:0\n", at.number, at.file->attributes().inode,
+             at.file->file_system().device(), at.mask);
+  }
+}
+
 Result<void> descriptor_text(TextBuffer& to, const Subject& subject) {
   Ref<Process> process = TRY(process_of(subject));
   const Ref<Resources> resources = Resources::of_another(*process);
@@ -136,6 +144,7 @@ Result<void> descriptor_text(TextBuffer& to, const Subject& subject) {
     if (shift == 0) break;
   }
   to.print("\nmnt_id:\t{}\nino:\t{}\n", open.inode().file_system().device(), open.inode().attributes().inode);
+  if (WatchQueue* queue = watch_queue_of(open); queue != nullptr) list_watches(to, *queue);
   return {};
 }
 

@@ -97,7 +97,7 @@ u32 kind_of(const Inode& file) {
 // ---- watches -------------------------------------------------------------------------------------------------------------
 
 Result<i32> WatchQueue::watch(const Ref<Inode>& file, u32 mask) {
-  constexpr u32 kept = notices::all_events | watch_once;
+  constexpr u32 kept = notices::all_events | watch_not_unlinked | watch_once;
   LockGuard guard{all_watches};
   for (FileWatch* watch = first_of(*file); watch != nullptr; watch = watch->next) {
     if (&watch->queue != this) continue;
@@ -125,6 +125,14 @@ Result<void> WatchQueue::forget(i32 number) {
     return {};
   }
   return Errno::einval;
+}
+
+WatchQueue::Watched WatchQueue::next_watched(i32 after) {
+  LockGuard guard{all_watches};
+  for (FileWatch* watch = watches.front(); watch != nullptr; watch = watches.next(*watch)) {  // in the order of their numbers
+    if (watch->number > after) return {watch->number, watch->mask, watch->file};
+  }
+  return {};
 }
 
 void WatchQueue::open() {

@@ -41,6 +41,13 @@ class WatchQueue final : public RefCounted<WatchQueue> {
   // The number of the watch. eexist, enospc, enomem.
   Result<i32> watch(const Ref<Inode>& file, u32 mask);
   Result<void> forget(i32 number);  // einval
+  // The first watch with a higher number; null `file`: none.
+  struct Watched {
+    i32 number = 0;
+    u32 mask = 0;
+    Ref<Inode> file;
+  };
+  [[nodiscard]] Watched next_watched(i32 after);
   void open();  // once, before its file is known to anyone
   // Its last descriptor is closed.
   void close();
