@@ -85,6 +85,15 @@ struct Usage {
   u64 mapped_bytes, resident_pages, table_pages, peak_pages;
 };
 
+// Pages of areas that are in memory.
+struct PageCounts {
+  u64 shared_clean = 0, shared_dirty = 0, private_clean = 0, private_dirty = 0;
+  u64 anonymous = 0, large = 0, locked = 0;  // of these
+  u64 share_bytes = 0;  // each page divided by the number of its users
+  [[nodiscard]] u64 resident() const { return shared_clean + shared_dirty + private_clean + private_dirty; }
+  void add(const PageCounts& other);
+};
+
 class AddressSpace final : public RefCounted<AddressSpace> {
  public:
   static Result<Ref<AddressSpace>> create();  // empty; enomem
@@ -160,6 +169,10 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   [[nodiscard]] Usage usage() EXCLUDES(lock_);
   // Calls visit for each area in order, for /proc/[pid]/maps. Under lock_.
   void for_each_area(void (*visit)(void* context, const Area& area), void* context) EXCLUDES(lock_);
+  // Calls visit for the first area that ends above `from`, which moves to its end, with what is in memory of it; false: there is none.
+  // One area at a time, since its pages are looked at one by one under lock_.
+  bool visit_area_with_pages(VirtualAddress& from, void (*visit)(void* context, const Area& area, const PageCounts& pages),
+                             void* context) EXCLUDES(lock_);
   // Limits on mapped bytes (RLIMIT_AS) and on those that are writable and private (RLIMIT_DATA); enomem beyond.
   void set_limits(u64 bytes, u64 data_bytes) {
     limit_.store(bytes, Order::relaxed);
@@ -276,6 +289,7 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   Result<void> change_protection(Caller& caller, VirtualAddress start, VirtualAddress end, Protection protection)
       REQUIRES(lock_);
   Result<void> check_remap(const RemapRequest& request) REQUIRES(lock_);
+  [[nodiscard]] PageCounts count_pages(const Area& area) REQUIRES(lock_);
   // Lets the area grow where it is, or moves it; answers where it is now, also in caller.note.
   Result<void> resize_area(Caller& caller, const RemapRequest& request, u64 old_length, u64 new_length) REQUIRES(lock_);
   Result<void> move_pages(Caller& caller, VirtualAddress from, VirtualAddress to, u64 length) REQUIRES(lock_);

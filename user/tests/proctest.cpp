@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/auxv.h>
 #include <sys/inotify.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -105,6 +106,52 @@ void check_watches() {
   CHECK_EQ(close(watcher), 0);
 }
 
+// The number behind a name in what smaps says of the area that begins there.
+long amount_in_area(const void* start, const char* name) {
+  FILE* file = fopen("/proc/self/smaps", "r");
+  CHECK(file != nullptr);
+  char line[256];
+  bool inside = false;
+  long amount = -1;
+  while (fgets(line, sizeof line, file) != nullptr) {
+    unsigned long from = 0, to = 0;
+    if (sscanf(line, "%lx-%lx ", &from, &to) == 2) inside = from == reinterpret_cast<unsigned long>(start);
+    const size_t length = strlen(name);
+    if (inside && strncmp(line, name, length) == 0 && line[length] == ':') sscanf(line + length + 1, "%ld kB", &amount);
+  }
+  CHECK_EQ(fclose(file), 0);
+  return amount;
+}
+
+void check_pages() {
+  constexpr size_t page = 4096;
+  auto* const around = static_cast<char*>(mmap(nullptr, 18 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  CHECK(around != MAP_FAILED);
+  char* const area = around + page;
+  CHECK_EQ(mprotect(area, 16 * page, PROT_READ | PROT_WRITE), 0);
+  CHECK_EQ(amount_in_area(area, "Size"), 64);
+  CHECK_EQ(amount_in_area(area, "Rss"), 0);
+  for (size_t i = 0; i < 5; ++i) area[i * page] = 1;
+  CHECK_EQ(amount_in_area(area, "Rss"), 20);
+  CHECK_EQ(amount_in_area(area, "Pss"), 20);
+  CHECK_EQ(amount_in_area(area, "Private_Dirty"), 20);
+  CHECK_EQ(amount_in_area(area, "Anonymous"), 20);
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool shared = amount_in_area(area, "Shared_Dirty") == 20 && amount_in_area(area, "Pss") == 10;
+    area[0] = 2;
+    _exit(shared && amount_in_area(area, "Private_Dirty") == 4 && amount_in_area(area, "Shared_Dirty") == 16 ? 0 : 1);
+  }
+  int status = -1;
+  CHECK_EQ(waitpid(child, &status, 0), child);
+  CHECK_EQ(status, 0);
+  CHECK(take("/proc/self/smaps_rollup") > 0);
+  const char* sum = strstr(text, "\nPrivate_Dirty:");
+  long dirty = 0;
+  CHECK(sum != nullptr && sscanf(sum, " Private_Dirty: %ld kB", &dirty) == 1 && dirty >= 20);
+  CHECK_EQ(munmap(around, 18 * page), 0);
+}
+
 void check_scores() {
   const long before = number_in("/proc/self/oom_score_adj");
   const int file = open("/proc/self/oom_score_adj", O_WRONLY);
@@ -149,6 +196,7 @@ int main(int argc, char** argv) {
   check_auxiliary_vector();
   check_descriptors();
   check_watches();
+  check_pages();
   check_scores();
   check_settings();
   return check_done();

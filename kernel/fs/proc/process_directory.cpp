@@ -180,6 +180,8 @@ constexpr Node common_nodes[] = {
     {.name = "environ", .permissions = 0400, .text = process_environment, .guarded = true},
     {.name = "limits", .text = process_limits},
     {.name = "maps", .text = process_maps, .guarded = true},
+    {.name = "smaps", .text = process_smaps, .guarded = true},
+    {.name = "smaps_rollup", .text = process_smaps_rollup, .guarded = true},
     {.name = "auxv", .permissions = 0400, .text = process_auxiliary, .guarded = true},
     {.name = "wchan", .text = waiting_place},
     {.name = "schedstat", .text = process_schedstat},

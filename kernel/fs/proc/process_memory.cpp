@@ -1,4 +1,4 @@
-// /proc/[pid]/cmdline, environ, maps: what is in a process's memory and where. Another process's pages are held while they
+// /proc/[pid]/cmdline, environ, maps, smaps: what is in a process's memory and where. Another process's pages are held while they
 // are read; pages that are not in memory are not brought in.
 #include "fs/proc/proc.h"
 #include "memory/page_allocator.h"
@@ -44,6 +44,70 @@ void hexadecimal(TextBuffer& to, u64 value, u32 width) {
   to.append({text.data() + skip, 16 - skip});
 }
 
+void append_area(TextBuffer& to, const vm::Area& area) {
+  hexadecimal(to, area.start.value, 8);
+  to.append("-");
+  hexadecimal(to, area.end.value, 8);
+  to.print(" {}{}{}{} ", area.protection.read ? 'r' : '-', area.protection.write ? 'w' : '-',
+           area.protection.execute ? 'x' : '-', area.shared ? 's' : 'p');
+  hexadecimal(to, area.first_page * page_size, 8);
+  to.print(" 00:00 0                          {}\n", label_of(area));
+}
+
+void append_amount(TextBuffer& to, const char* name, u64 bytes) {
+  char label[32];
+  to.print("{-16}{8} kB\n", format_to(label, "{}:", name), bytes >> 10);
+}
+
+void append_counts(TextBuffer& to, const vm::PageCounts& pages) {
+  const struct {
+    const char* name;
+    u64 bytes;
+  } rows[] = {
+      {"Rss", pages.resident() * page_size},
+      {"Pss", pages.share_bytes},
+      {"Shared_Clean", pages.shared_clean * page_size},
+      {"Shared_Dirty", pages.shared_dirty * page_size},
+      {"Private_Clean", pages.private_clean * page_size},
+      {"Private_Dirty", pages.private_dirty * page_size},
+      {"Referenced", pages.resident() * page_size},
+      {"Anonymous", pages.anonymous * page_size},
+      {"LazyFree", 0},
+      {"AnonHugePages", pages.large * page_size},
+      {"ShmemPmdMapped", 0},
+      {"FilePmdMapped", 0},
+      {"Shared_Hugetlb", 0},
+      {"Private_Hugetlb", 0},
+      {"Swap", 0},
+      {"SwapPss", 0},
+      {"Locked", pages.locked * page_size},
+  };
+  for (const auto& row : rows) append_amount(to, row.name, row.bytes);
+}
+
+// Two letters for each thing that holds of the area.
+void append_flags(TextBuffer& to, const vm::Area& area) {
+  const struct {
+    bool holds;
+    const char* letters;
+  } flags[] = {
+      {area.protection.read, "rd"},
+      {area.protection.write, "wr"},
+      {area.protection.execute, "ex"},
+      {area.shared, "sh"},
+      {true, "mr"},
+      {area.may_write, "mw"},
+      {true, "me"},
+      {area.kind == vm::AreaKind::stack, "gd"},
+      {area.locked, "lo"},
+  };
+  to.append("VmFlags:");
+  for (const auto& flag : flags) {
+    if (flag.holds) to.print(" {}", flag.letters);
+  }
+  to.append("\n");
+}
+
 }  // namespace
 
 Result<void> process_command_line(TextBuffer& to, const Subject& subject) {
@@ -65,18 +129,47 @@ Result<void> process_maps(TextBuffer& to, const Subject& subject) {
   Ref<Process> process = TRY(process_of(subject));
   Ref<vm::AddressSpace> space = process->space();
   if (!space || process->ending()) return {};
-  space->for_each_area(
-      [](void* context, const vm::Area& area) {
-        auto& text = *static_cast<TextBuffer*>(context);
-        hexadecimal(text, area.start.value, 8);
-        text.append("-");
-        hexadecimal(text, area.end.value, 8);
-        text.print(" {}{}{}{} ", area.protection.read ? 'r' : '-', area.protection.write ? 'w' : '-',
-                   area.protection.execute ? 'x' : '-', area.shared ? 's' : 'p');
-        hexadecimal(text, area.first_page * page_size, 8);
-        text.print(" 00:00 0                          {}\n", label_of(area));
-      },
-      &to);
+  space->for_each_area([](void* context, const vm::Area& area) { append_area(*static_cast<TextBuffer*>(context), area); }, &to);
+  return {};
+}
+
+Result<void> process_smaps(TextBuffer& to, const Subject& subject) {
+  Ref<Process> process = TRY(process_of(subject));
+  Ref<vm::AddressSpace> space = process->space();
+  if (!space || process->ending()) return {};
+  const auto visit = [](void* context, const vm::Area& area, const vm::PageCounts& pages) {
+    auto& text = *static_cast<TextBuffer*>(context);
+    append_area(text, area);
+    append_amount(text, "Size", area.end - area.start);
+    append_amount(text, "KernelPageSize", page_size);
+    append_amount(text, "MMUPageSize", page_size);
+    append_counts(text, pages);
+    append_flags(text, area);
+  };
+  for (VirtualAddress from{}; space->visit_area_with_pages(from, visit, &to);) {}
+  return {};
+}
+
+Result<void> process_smaps_rollup(TextBuffer& to, const Subject& subject) {
+  Ref<Process> process = TRY(process_of(subject));
+  Ref<vm::AddressSpace> space = process->space();
+  if (!space || process->ending()) return {};
+  struct Sum {
+    VirtualAddress start{};
+    vm::PageCounts pages;
+  } sum;
+  const auto visit = [](void* context, const vm::Area& area, const vm::PageCounts& pages) {
+    auto& to_add = *static_cast<Sum*>(context);
+    if (to_add.start.value == 0) to_add.start = area.start;
+    to_add.pages.add(pages);
+  };
+  VirtualAddress from{};
+  while (space->visit_area_with_pages(from, visit, &sum)) {}
+  hexadecimal(to, sum.start.value, 8);
+  to.append("-");
+  hexadecimal(to, from.value, 8);
+  to.append(" ---p 00000000 00:00 0                          [rollup]\n");
+  append_counts(to, sum.pages);
   return {};
 }
 
