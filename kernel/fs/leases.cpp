@@ -26,9 +26,7 @@ void become(FileLockTable& table, Lease& lease, Kind kind) REQUIRES(all_locks) {
     table.leases.remove(lease);
     delete &lease;
   } else {
-    lease.kind = kind;
-    // Somebody who would write waits still; who would read does no longer.
-    if (lease.wanted != Kind::none) lease.wanted = kind;
+    lease.kind = lease.wanted = kind;
   }
   (void)table.changed.wake_all();
 }
@@ -108,6 +106,7 @@ Result<void> set(OpenFile& file, FileSignals& signals, Kind kind) {
       return {};
     }
     if (!agrees(*table, file, kind)) return Errno::eagain;
+    if (own != nullptr && own->wanted == Kind::none) return Errno::eagain;  // somebody would write: nothing less will do
     if (own != nullptr) {
       become(*table, *own, kind);
       return {};

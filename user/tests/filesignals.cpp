@@ -242,6 +242,7 @@ void expect_broken(int kind, int wanted, int then, What what) {
   CHECK_EQ(fcntl(file, F_GETLEASE), wanted);
   pollfd looks{done.ends[0], POLLIN, 0};
   CHECK_EQ(poll(&looks, 1, 0), 0);  // it waits
+  if (wanted == F_UNLCK) { CHECK_ERRNO(fcntl(file, F_SETLEASE, F_RDLCK), EAGAIN); }
   CHECK_EQ(fcntl(file, F_SETLEASE, then), 0);
   done.pass();
   children::expect_exit(child, 0);
