@@ -69,7 +69,7 @@ struct RemapRequest {
   u64 old_length = 0, new_length = 0;  // bytes
   bool may_move = false;
   bool fixed = false;          // moves to new_start, replacing what is there; with may_move only
-  VirtualAddress new_start{};
+  VirtualAddress new_start{};  // of fixed; otherwise only checked
   bool keeps_old = false;      // the old place stays mapped, without its pages; with may_move and equal lengths only
 };
 

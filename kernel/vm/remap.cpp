@@ -11,14 +11,14 @@ namespace corral::vm {
 
 Result<void> AddressSpace::check_remap(const RemapRequest& request) {
   if (areas_.find(request.old_start) == nullptr) return Errno::efault;
-  if (!request.fixed) return {};
+  if (!request.fixed && !request.keeps_old) return {};
   const u64 old_length = round_up(request.old_length, page_size);
   const u64 new_length = round_up(request.new_length, page_size);
   const VirtualAddress to = request.new_start;
   if (to.value % page_size != 0) return Errno::einval;
   if (new_length > user_end || to.value > user_end - new_length) return Errno::einval;
   if (request.old_start + old_length > to && to + new_length > request.old_start) return Errno::einval;
-  if (to.value < lowest_address) return Errno::eperm;
+  if (request.fixed && to.value < lowest_address) return Errno::eperm;
   return {};
 }
 
