@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from contextlib import contextmanager
 from lab import guest
 
 PATIENCE_SECONDS = 120.0
+MOMENT_SECONDS = 3.0
 
 
 class Terminal:
@@ -41,3 +43,15 @@ class Terminal:
                 machine.failed = True
                 raise guest.GuestFailure(f"waited in vain; the screen shows\n{self.text}")
             machine.run_for(0.2)
+
+    def suspend(self, machine: guest.Guest) -> None:
+        """Ctrl-Z, until there is a prompt: curses ignores it while it draws (`doupdate`), on Linux too."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while time.monotonic() < deadline:
+            machine.send("\x1a")
+            moment = time.monotonic() + MOMENT_SECONDS
+            while time.monotonic() < moment and not re.search(guest.PROMPT, machine.text[-1000:]):
+                machine.run_for(0.1)
+            if re.search(guest.PROMPT, machine.text[-1000:]):
+                break
+        machine.prompt()
