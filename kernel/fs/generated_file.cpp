@@ -235,6 +235,7 @@ class GeneratedInode final : public Inode {
           Ref<DirectoryFile>::adopt(TRY(memory::make<DirectoryFile>(Ref<Inode>::share(*this), request.flags)))};
     }
     if ((request.flags & o_accmode) != o_rdonly && !node_.writable()) return Errno::eacces;
+    if (node_.open != nullptr) return node_.open(*this, request, subject_);
     return open_generated(*this, request.flags, node_, subject_);
   }
 

@@ -29,7 +29,9 @@ struct Node {
   // Instead of `store`: the same, which says in `why` why it refuses. The same open file then reads that, once, instead of the
   // contents: whoever wrote is told, and nobody else.
   Result<void> (*store_or_say)(std::string_view text, const Subject& subject, TextBuffer& why) = nullptr;
-  [[nodiscard]] constexpr bool writable() const { return store != nullptr || store_or_say != nullptr; }
+  // Files that are no texts: instead of all that makes, stores or follows anything.
+  Result<Ref<OpenFile>> (*open)(Inode& inode, const OpenRequest& request, const Subject& subject) = nullptr;
+  [[nodiscard]] constexpr bool writable() const { return store != nullptr || store_or_say != nullptr || open != nullptr; }
   // Tells of a process's memory or open files: for those who may look into it (task/authority.h).
   bool guarded = false;
 };

@@ -46,6 +46,12 @@ inline constexpr u64 mapping_ceiling = round_down(stack_end - largest_stack - (1
 
 enum class Access : u8 { read, write, execute };
 
+// What of [address, address + size) lies in the page of `address`.
+constexpr u64 within_page(VirtualAddress address, u64 size) {
+  const u64 left = page_size - address.value % page_size;
+  return size < left ? size : left;
+}
+
 struct MapRequest {
   VirtualAddress hint{};       // wish, or the exact place when fixed
   u64 length = 0;              // bytes, > 0; rounded up to pages
@@ -149,6 +155,12 @@ class AddressSpace final : public RefCounted<AddressSpace> {
     return table_.reach(address, access == Access::write);
   }
 
+  // For who traces the program: the bytes of [at, at + size) whatever the program itself may do with them. A page of a private mapping
+  // that the program may not write is first made its own, as by a write of the program; it may not write it after that either. efault:
+  // nothing is mapped, or shared without the right to write; what came before that has been moved. enomem, blocked.
+  Result<void> read_by_force(Caller& caller, VirtualAddress at, std::span<u8> to);
+  Result<void> write_by_force(Caller& caller, VirtualAddress at, std::span<const u8> from);
+
   // ---- the calling core loads and leaves it ------------------------------------------------------------------------
   // Own core, interrupts off. A core keeps a reference to the space that it uses.
   void activate();
@@ -223,6 +235,8 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   template <class Change>
   Result<void> advise(Caller& caller, VirtualAddress start, u64 length, bool all_or_nothing, Change&& change);
   Result<u8*> fault_in(Caller& caller, VirtualAddress address, Access access);
+  // What a call answers where the program itself would get a signal.
+  static Errno of_kernel_access(Errno error) { return error == Errno::eio || error == Errno::eacces ? Errno::efault : error; }
 
   // ---- faults (faults.cpp) ----
   // The two usual faults, settled in one look: the first touch of anonymous memory, and a write to a page that is not shared
@@ -236,7 +250,9 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   AtOnce look_once(VirtualAddress page, Access access, bool may_be_large) EXCLUDES(lock_);
   AtOnce touch_first(const Area& area, VirtualAddress page, Access access, bool may_be_large) REQUIRES(lock_);
   void map_neighbours(const Area& area, VirtualAddress page, Supply& supply) REQUIRES(lock_);
-  Result<void> settle_fault(Caller& caller, VirtualAddress page, Access access, bool only_missing);
+  // What a page is wanted for: an access that the area allows, or not (force); to be there, as far as nothing has to be waited for.
+  enum class Purpose : u8 { access, presence, force };
+  Result<void> settle_fault(Caller& caller, VirtualAddress page, Access access, Purpose purpose);
   Result<Settled> try_to_settle(Caller& caller, VirtualAddress page, Access access, Supply& supply) REQUIRES(lock_);
   Result<Settled> map_missing(Area& area, VirtualAddress page, Access access, Supply& supply) REQUIRES(lock_);
   Result<Settled> break_sharing(Caller& caller, Area& area, VirtualAddress page, Frame& shared, Supply& supply) REQUIRES(lock_);
@@ -252,6 +268,16 @@ class AddressSpace final : public RefCounted<AddressSpace> {
     const CoreId core = this_core().id();
     if (!active_.contains(core, Order::relaxed)) active_.add(core, Order::seq_cst);
   }
+
+  // ---- access by force (forced_access.cpp) ----
+  [[nodiscard]] static bool may_be_forced(const Area& area, Access access) { return !area.shared || access == Access::read; }
+  // Calls use(pointer to the byte at `at`), good until the end of its page. The first: under lock_, or false: the page has to be
+  // got first.
+  template <class Use>
+  bool use_at_once(VirtualAddress at, Access access, Use&& use) EXCLUDES(lock_);
+  template <class Use>
+  Result<void> force_page(Caller& caller, VirtualAddress at, Access access, Use&& use);
+  [[nodiscard]] bool is_own_page(VirtualAddress page, const arch::Translation& found) REQUIRES(lock_);
 
   // ---- large pages (large_pages.cpp). Each lies inside one area: who cuts areas splits what lies across the cut. ----
   // A large page fits round `page`, and nothing is mapped there yet.

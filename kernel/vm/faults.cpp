@@ -28,6 +28,7 @@ struct AddressSpace::Supply {
   u32 neighbours_wanted = 0;
   bool told = false;        // the backing knows that page `index` is about to be written
   bool only_missing = false;
+  bool forced = false;      // the area need not allow the access
   CoreSet targets;          // who must drop a translation
 
   Supply() = default;
@@ -111,7 +112,7 @@ Result<void> AddressSpace::handle_fault_in_parts(Caller& caller, VirtualAddress 
   if (address.value >= user_end) return Errno::efault;
   join_active();
   if (settle_at_once(address.page(), access) != AtOnce::look_closely) return {};
-  return settle_fault(caller, address.page(), access, false);
+  return settle_fault(caller, address.page(), access, Purpose::access);
 }
 
 Result<void> AddressSpace::handle_fault(Caller& caller, VirtualAddress address, Access access) {
@@ -120,7 +121,7 @@ Result<void> AddressSpace::handle_fault(Caller& caller, VirtualAddress address, 
   AtOnce outcome = AtOnce::preparing;
   while (outcome == AtOnce::preparing) outcome = settle_at_once(address.page(), access);
   if (outcome == AtOnce::done) return {};
-  return settle_fault(caller, address.page(), access, false);
+  return settle_fault(caller, address.page(), access, Purpose::access);
 }
 
 AddressSpace::AtOnce AddressSpace::settle_at_once(VirtualAddress page, Access access) {
@@ -167,9 +168,10 @@ AddressSpace::AtOnce AddressSpace::touch_first(const Area& area, VirtualAddress 
   return AtOnce::done;
 }
 
-Result<void> AddressSpace::settle_fault(Caller& caller, VirtualAddress page, Access access, bool only_missing) {
+Result<void> AddressSpace::settle_fault(Caller& caller, VirtualAddress page, Access access, Purpose purpose) {
   Supply supply;
-  supply.only_missing = only_missing;
+  supply.only_missing = purpose == Purpose::presence;
+  supply.forced = purpose == Purpose::force;
   for (;;) {
     Settled outcome;
     {
@@ -192,7 +194,7 @@ Result<AddressSpace::Settled> AddressSpace::try_to_settle(Caller& caller, Virtua
   Area* area = areas_.find(page);
   if (area == nullptr && replaced_start_ <= page && page < replaced_end_) return wait_for_change(caller);
   if (area == nullptr) return Errno::efault;
-  if (!permits(*area, access)) return Errno::eacces;
+  if (!permits(*area, access) && !(supply.forced && may_be_forced(*area, access))) return Errno::eacces;
   arch::Translation found;
   const bool present = table_.lookup(page, found);
   if (present && (supply.only_missing || permits(found.rights, access))) {
@@ -349,7 +351,7 @@ void AddressSpace::finish_break(TranslationDrop& drop) {
 // Maps what is not there yet, as far as memory reaches. The caller holds the change lock, so nothing here blocks.
 void AddressSpace::populate(Caller& caller, VirtualAddress start, VirtualAddress end, Access access) {
   for (VirtualAddress page = start; page < end; page = page + page_size) {
-    const Result<void> settled = settle_fault(caller, page, access, true);
+    const Result<void> settled = settle_fault(caller, page, access, Purpose::presence);
     if (!settled.ok()) {
       KERNEL_ASSERT(settled.error() != Errno::blocked);
       return;

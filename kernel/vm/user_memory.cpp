@@ -12,12 +12,6 @@ namespace {
 
 constexpr u64 largest_preparation = 1u << 20;
 
-// What of [address, address + size) lies in the page of `address`.
-u64 within_page(VirtualAddress address, u64 size) {
-  const u64 left = page_size - address.value % page_size;
-  return size < left ? size : left;
-}
-
 }  // namespace
 
 Result<u8*> AddressSpace::resolve(Caller& caller, VirtualAddress address, Access access) {
@@ -38,9 +32,7 @@ Result<u8*> AddressSpace::fault_in(Caller& caller, VirtualAddress address, Acces
       return arch::direct(found.frame) + address.value % page_size;
     }
     const Result<void> settled = handle_fault(caller, page, access);
-    if (settled.ok()) continue;
-    const bool unreachable = settled.error() == Errno::eio || settled.error() == Errno::eacces;
-    return unreachable ? Errno::efault : settled.error();
+    if (!settled.ok()) return of_kernel_access(settled.error());
   }
 }
 

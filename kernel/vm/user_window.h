@@ -53,10 +53,6 @@ class UserWindow {
 
  private:
   [[nodiscard]] u8* place_of(VirtualAddress at) const { return page_[(at - first_) / page_size] + at.value % page_size; }
-  static u64 within_page(VirtualAddress at, u64 size) {
-    const u64 left = page_size - at.value % page_size;
-    return size < left ? size : left;
-  }
 
   VirtualAddress first_{};
   u8* page_[most_pages];

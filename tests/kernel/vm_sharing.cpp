@@ -88,6 +88,40 @@ KERNEL_TEST(vm_shared_memory) {
   KERNEL_PASSED;
 }
 
+// A tracer writes to a page that the program may only read: the page becomes the program's own, and stays as it is for others.
+KERNEL_TEST(vm_writing_by_force) {
+  TestCaller t;
+  Result<Ref<AddressSpace>> made = AddressSpace::create();
+  KERNEL_EXPECT(made.ok());
+  AddressSpace& parent = *made.value();
+  KERNEL_EXPECT(parent.map(t.caller, pages_at(place, 3)).ok());
+  KERNEL_EXPECT(vm::write_user<u8>(parent, t.caller, at(0), 1).ok());
+  KERNEL_EXPECT(parent.protect(t.caller, at(0), 3 * page_size, read_only).ok());
+  Result<Ref<AddressSpace>> forked = parent.fork(t.caller);
+  KERNEL_EXPECT(forked.ok());
+  AddressSpace& child = *forked.value();
+  const u8 bytes[] = {7, 8};
+  KERNEL_EXPECT(child.write_by_force(t.caller, at(0), bytes).ok());
+  KERNEL_EXPECT(
+      child.write_by_force(t.caller, {at(1).value - 1}, bytes).ok());  // the second one is in a page that nobody has touched
+  KERNEL_EXPECT(byte_is(child, t, at(0), 7) && byte_is(child, t, at(0) + 1, 8) && byte_is(child, t, at(1), 8));
+  KERNEL_EXPECT(byte_is(parent, t, at(0), 1) && byte_is(parent, t, at(1), 0));
+  KERNEL_EXPECT(vm::write_user<u8>(child, t.caller, at(0), 2).error() == Errno::efault);
+  KERNEL_EXPECT(child.write_by_force(t.caller, {at(3).value - 1}, bytes).error() == Errno::efault);
+  KERNEL_EXPECT(byte_is(child, t, {at(3).value - 1}, 7));  // as far as it went
+  vm::MapRequest request = pages_at(place * 2, 1);
+  request.shared = true;
+  request.protection = read_only;
+  KERNEL_EXPECT(child.map(t.caller, request).ok());
+  u8 read[2] = {9, 9};
+  KERNEL_EXPECT(child.write_by_force(t.caller, {place * 2}, bytes).error() == Errno::efault);
+  KERNEL_EXPECT(child.read_by_force(t.caller, {place * 2}, read).ok() && read[0] == 0);
+  KERNEL_EXPECT(child.protect(t.caller, at(0), page_size, {}).ok());
+  KERNEL_EXPECT(child.read_by_force(t.caller, at(0), read).ok() && read[0] == 7);
+  KERNEL_EXPECT(child.write_by_force(t.caller, at(0), {read, 1}).ok());
+  KERNEL_PASSED;
+}
+
 // A bit of everything; any of it may run out of memory, and says so.
 Result<void> life(TestCaller& t) {
   Ref<AddressSpace> parent = TRY(AddressSpace::create());
@@ -107,6 +141,8 @@ Result<void> life(TestCaller& t) {
   TRY(parent->protect(t.caller, at(3), page_size, read_only));
   Ref<AddressSpace> child = TRY(parent->fork(t.caller));
   for (u64 i = 10; i < 64; ++i) TRY(vm::write_user<u8>(*child, t.caller, at(i), 77));
+  const u8 byte = 3;
+  TRY(child->write_by_force(t.caller, at(3), {&byte, 1}));
   TRY(parent->unmap(t.caller, at(20), 30 * page_size));
   TRY(child->discard(t.caller, at(0), 5 * page_size));
   const vm::RemapRequest move{at(50), 8 * page_size, 12 * page_size, true, true, {place * 4}};

@@ -1,7 +1,7 @@
 // ptrace as strace and debuggers use it: stops at system calls, at events and on demand, by tracers that are no parents; what the
 // tracer hears of ends; registers, signals and masks of those that are stopped.
 
-#include "tests/children.h"
+#include "tests/tracing.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -9,12 +9,11 @@
 #include <sched.h>
 #include <stddef.h>
 #include <sys/mman.h>
-#include <sys/ptrace.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
 
 using namespace children;
+using namespace tracing;
 
 namespace {
 
@@ -31,26 +30,6 @@ struct CallInfo {
 };
 constexpr long get_call_info = 0x420e;
 enum CallKind : uint8_t { none, entry, leave };
-
-// What the kernel answers, as an error number; 0: done.
-int traced(long request, pid_t thread, long address, long data) {
-  return syscall(SYS_ptrace, request, thread, address, data) >= 0 ? 0 : errno;
-}
-int traced(long request, pid_t thread, long address, const void* data) {
-  return traced(request, thread, address, reinterpret_cast<long>(data));
-}
-
-int status_of(pid_t thread) {
-  int status = 0;
-  CHECK_EQ(waitpid(thread, &status, __WALL), thread);
-  return status;
-}
-
-void expect_stop(pid_t thread, int signal, unsigned event = 0) {
-  const int status = status_of(thread);
-  CHECK(WIFSTOPPED(status));
-  CHECK_EQ(status >> 8, static_cast<int>(static_cast<unsigned>(signal) | event << 8));
-}
 
 void expect_event(pid_t thread, unsigned event) {
   expect_stop(thread, SIGTRAP, event);
@@ -76,19 +55,6 @@ user_regs_struct registers_of(pid_t thread) {
 
 void to_next_call(pid_t thread, int signal = 0) {
   CHECK_EQ(traced(PTRACE_SYSCALL, thread, 0, signal), 0);
-}
-
-// A child that waits to be traced, and then does `what`.
-template <class What>
-pid_t spawn_traced(long options, What what) {
-  const pid_t child = spawn([&] {
-    if (traced(PTRACE_TRACEME, 0, 0, 0l) != 0) return 99;
-    raise(SIGSTOP);
-    return what();
-  });
-  expect_stop(child, SIGSTOP);
-  CHECK_EQ(traced(PTRACE_SETOPTIONS, child, 0, options), 0);
-  return child;
 }
 
 void test_calls_stop_twice() {

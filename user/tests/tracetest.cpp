@@ -1,17 +1,16 @@
 // ptrace of a child: stops at signals and what becomes of them, single steps, registers and memory, executed programs, threads,
 // the tracer's end, and what is refused.
 
-#include "tests/children.h"
+#include "tests/tracing.h"
 
 #include <fcntl.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <sys/mman.h>
-#include <sys/ptrace.h>
-#include <sys/syscall.h>
 #include <sys/user.h>
 
 using namespace children;
+using namespace tracing;
 
 namespace {
 
@@ -19,18 +18,6 @@ volatile sig_atomic_t taken[NSIG];
 
 void take(int signal) {
   taken[signal] = taken[signal] + 1;
-}
-
-// What the kernel answers, as an error number; 0: done.
-int traced(long request, pid_t thread, long address, long data) {
-  return syscall(SYS_ptrace, request, thread, address, data) == 0 ? 0 : errno;
-}
-
-void expect_stop(pid_t thread, int signal) {
-  int status = 0;
-  CHECK_EQ(waitpid(thread, &status, __WALL), thread);
-  CHECK(WIFSTOPPED(status));
-  CHECK_EQ(WSTOPSIG(status), signal);
 }
 
 void go_on(pid_t thread, int signal) {

@@ -1,6 +1,7 @@
 // ptrace: a process stops, looks at and changes threads of others (task/tracees.h). Source: Linux ptrace(2); its order of checks.
 #include "abi/linux/trace_registers.h"
 #include "abi/linux/trace_signals.h"
+#include "lib/memory_functions.h"
 #include "task/process_table.h"
 #include "task/tracees.h"
 
@@ -53,7 +54,9 @@ Result<i64> peek(Call& call, Thread& thread) {
   const Ref<vm::AddressSpace> space = thread.process().space();
   if (!space) return Errno::esrch;
   u64 word = 0;
-  TRY(as_io_error(vm::copy_in(*space, call.thread.caller, &word, call.address(2), sizeof word)));
+  u8 bytes[sizeof word];
+  TRY(as_io_error(space->read_by_force(call.thread.caller, call.address(2), bytes)));
+  memcpy(&word, bytes, sizeof word);
   TRY(call.write(call.address(3), word));
   return 0;
 }
@@ -61,8 +64,9 @@ Result<i64> peek(Call& call, Thread& thread) {
 Result<i64> poke(Call& call, Thread& thread) {
   const Ref<vm::AddressSpace> space = thread.process().space();
   if (!space) return Errno::esrch;
-  const u64 word = call.argument[3];
-  TRY(as_io_error(vm::copy_out(*space, call.thread.caller, call.address(2), &word, sizeof word)));
+  u8 bytes[sizeof call.argument[3]];
+  memcpy(bytes, &call.argument[3], sizeof bytes);
+  TRY(as_io_error(space->write_by_force(call.thread.caller, call.address(2), bytes)));
   return 0;
 }
 
