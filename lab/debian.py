@@ -24,10 +24,11 @@ LIST = Path(__file__).with_name("debian-packages.txt")
 MERGED = {"bin": "usr/bin", "sbin": "usr/sbin", "lib": "usr/lib", "lib64": "usr/lib64"}
 EMPTY = ("dev", "host", "proc", "root", "run", "sys", "tmp")
 MODES = {"root": 0o700, "tmp": 0o1777}
-# Large, and of no use to what is tried: manuals, translations, character sets, and static libraries beside these few,
-# of which the last are empty and there to be named by -pthread and the like.
+# Large, and of no use to what is tried: manuals, translations, character sets but the one that gdb thinks in, and static libraries
+# beside these few, of which the last are empty and there to be named by -pthread and the like.
 LEFT_OUT = ("usr/share/doc", "usr/share/man", "usr/share/info", "usr/share/locale", "usr/share/lintian",
             "usr/lib/x86_64-linux-gnu/gconv", "usr/lib/gcc/x86_64-linux-gnu/12/lto1")  # fmt: skip
+KEPT = tuple(f"usr/lib/x86_64-linux-gnu/gconv{name}" for name in ("", "/gconv-modules", "/UTF-32.so"))
 STATIC_LIBRARIES = ("libc_nonshared.a", "libgcc.a", "libgcc_eh.a", "libpthread.a", "libdl.a", "librt.a", "libutil.a")
 MEMORY_MIB = 1024  # what a guest with this initramfs needs
 
@@ -132,7 +133,9 @@ def _entries(source: Path) -> Iterator[cpio.Entry]:
         for name in [*folders, *sorted(files)]:
             path = Path(folder) / name
             relative = str(path.relative_to(source))
-            if relative.startswith(LEFT_OUT) or (name.endswith(".a") and name not in STATIC_LIBRARIES) or relative in own:
+            if (relative.startswith(LEFT_OUT) and relative not in KEPT) or relative in own:
+                continue
+            if name.endswith(".a") and name not in STATIC_LIBRARIES:
                 continue
             seen.add(relative)
             yield _entry(path, relative)

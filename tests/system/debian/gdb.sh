@@ -1,0 +1,12 @@
+# gdb's words on a program that is compiled here and on one that runs already, as far as they are the same each time.
+cd /tmp && gcc -g -pthread -o debugged /host/debugged.c
+gdb -nx -batch -x /host/session.gdb debugged 2>&1 | sed -nE '
+  s/ at .*//
+  s/0x[0-9a-f]+ in //
+  s/0x[0-9a-f]+/address/
+  s/^[* ] ([1-3]) +Thread .*/thread \1/p
+  s/^\[.*(exited with.*)\]/\1/p
+  /^(#|\$|Value|New value|main|warning|debugged:)/p'
+sleep 1000 &
+gdb -nx -batch -p $! -ex 'print $pc != 0' -ex detach 2> /dev/null | grep -cE '^\$1 = 1|detached'
+kill $!
