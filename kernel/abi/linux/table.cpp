@@ -127,7 +127,8 @@ void follow_tracers(bool any) {
 }  // namespace
 
 void initialise_system_calls() {
-  add(process_calls());
+  add(clone_calls());
+  add(exit_calls());
   add(exec_calls());
   add(wait_calls());
   add(identity_calls());

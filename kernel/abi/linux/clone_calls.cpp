@@ -1,10 +1,9 @@
-// clone, clone3, fork, vfork, exit, exit_group, set_tid_address, set_robust_list. Source: Linux clone(2).
+// clone, clone3, fork, vfork, unshare. Source: Linux clone(2), unshare(2).
 #include "abi/linux/call.h"
 #include "core/core.h"
 #include "fs/event/process_file.h"
 #include "fs/resources.h"
 #include "lib/memory_functions.h"
-#include "task/authority.h"
 #include "task/executive.h"
 #include "task/tracees.h"
 
@@ -291,60 +290,14 @@ Result<i64> sys_unshare(Call& call) {
   return 0;
 }
 
-Result<i64> sys_exit(Call& call) {
-  call.thread.end_wanted = true;
-  const i32 status = (call.number(0) & 0xff) << 8;
-  call.process.note_status(status);
-  if (Tracee* tracee = call.thread.tracee.load(Order::relaxed); tracee != nullptr) tracee->exit_status = status;
-  return 0;
-}
-
-Result<i64> sys_exit_group(Call& call) {
-  call.process.end((call.number(0) & 0xff) << 8);
-  return 0;
-}
-
-Result<i64> sys_set_tid_address(Call& call) {
-  call.thread.clear_child_tid = call.address(0);
-  return call.thread.id().value;
-}
-
-Result<i64> sys_set_robust_list(Call& call) {
-  constexpr u64 head_size = 24;
-  if (call.argument[1] != head_size) return Errno::einval;
-  call.thread.robust_list.store(call.argument[0], Order::relaxed);
-  return 0;
-}
-
-Result<i64> sys_get_robust_list(Call& call) {
-  constexpr u64 head_size = 24;
-  Ref<Thread> thread = Ref<Thread>::share(call.thread);
-  if (call.number(0) != 0) {
-    thread = processes::find_thread({call.number(0)});
-    if (!thread) return Errno::esrch;
-    TRY(authority::may_look_into(call.thread, thread->process(), authority::As::real));
-  }
-  TRY(call.write(call.address(2), head_size));
-  TRY(call.write(call.address(1), thread->robust_list.load(Order::relaxed)));
-  return 0;
-}
-
 constexpr Entry entries[] = {
-    {56, "clone", sys_clone},
-    {57, "fork", sys_fork},
-    {58, "vfork", sys_vfork},
-    {60, "exit", sys_exit},
-    {218, "set_tid_address", sys_set_tid_address},
-    {231, "exit_group", sys_exit_group},
-    {273, "set_robust_list", sys_set_robust_list},
-    {274, "get_robust_list", sys_get_robust_list},
-    {272, "unshare", sys_unshare},
-    {435, "clone3", sys_clone3},
+    {56, "clone", sys_clone},      {57, "fork", sys_fork},      {58, "vfork", sys_vfork},
+    {272, "unshare", sys_unshare}, {435, "clone3", sys_clone3},
 };
 
 }  // namespace
 
-std::span<const Entry> process_calls() {
+std::span<const Entry> clone_calls() {
   return entries;
 }
 
