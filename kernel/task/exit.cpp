@@ -22,17 +22,13 @@ constinit ProcessEnd process_end = nullptr;
 // Word to the parent. With the table's lock held, so that it finds the signal pending as soon as it finds the zombie, and the
 // zombie as soon as the signal's handler looks for it.
 void tell(Process& parent, const Process& child, int signal) {
-  const i32 status = child.exit_status;
-  const i32 code = child_code(status);
-  const i32 value = code == child_exited ? (status >> 8) & 0xff : status & 0x7f;
+  const EndDetails end = end_details(child.exit_status);
   constexpr i64 tick_ns = 10'000'000;
   const u64 times[] = {static_cast<u64>(child.user_ns.load(Order::relaxed) / tick_ns),
                        static_cast<u64>(child.system_ns.load(Order::relaxed) / tick_ns)};
-  (void)signals::send(parent, {.number = signal,
-                               .code = code,
-                               .sender = child.id().value,
-                               .value = static_cast<u64>(value),
-                               .more = {times[0], times[1]}});
+  (void)signals::send(
+      parent,
+      {.number = signal, .code = end.code, .sender = child.id().value, .value = end.value, .more = {times[0], times[1]}});
 }
 
 // These act on the receiver at once, which needs the table's lock: they are sent without it.
@@ -111,10 +107,10 @@ void end_process(Process& process) {
 
 }  // namespace
 
-i32 child_code(i32 status) {
+EndDetails end_details(i32 status) {
   const i32 signal = status & 0x7f;
-  if (signal == 0) return child_exited;
-  return (status & 0x80) != 0 ? child_dumped : child_killed;
+  if (signal == 0) return {child_exited, static_cast<u64>(status >> 8 & 0xff)};
+  return {(status & 0x80) != 0 ? child_dumped : child_killed, static_cast<u64>(signal)};
 }
 
 void LateWord::send() const {

@@ -20,8 +20,12 @@ struct LateWord {
 };
 // The parent of a zombie hears of its end, or is rid of it. The caller holds processes::lock(), and sends the answer after it.
 [[nodiscard]] LateWord tell_parent_of_end(Process& process);
-// si_code of SIGCHLD for a status in wait4's form.
-[[nodiscard]] i32 child_code(i32 status);
+// What SIGCHLD and waitid tell of a status in wait4's form.
+struct EndDetails {
+  i32 code;   // si_code
+  u64 value;  // si_status: the exit status, or the signal
+};
+[[nodiscard]] EndDetails end_details(i32 status);
 
 // Waiting parents: takes a zombie child out of the table (wait4). The caller holds processes::lock() and its own reference.
 void reap(Process& child);

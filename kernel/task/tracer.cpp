@@ -76,12 +76,9 @@ void raise_trap(Thread& thread, Tracee& tracee) {
 }
 
 void tell(Process& tracer, const Thread& thread, i32 status) {
-  const i32 signal = status & 0x7f;
+  const EndDetails end = end_details(status);
   tracer.child_changed.wake_all();
-  (void)signals::send(tracer, {.number = sigchld,
-                               .code = child_code(status),
-                               .sender = thread.id().value,
-                               .value = static_cast<u64>(signal == 0 ? status >> 8 & 0xff : signal)});
+  (void)signals::send(tracer, {.number = sigchld, .code = end.code, .sender = thread.id().value, .value = end.value});
 }
 
 // The tracer ends. Answers what must be done without the lock.

@@ -243,13 +243,14 @@ UserSignalInfo information_of(const Found& found) {
   if (found.what == What::nothing) return for_user(info);
   info.number = sigchld;
   info.sender = found.id;
-  const i32 signal = found.status & 0x7f;
   switch (found.what) {
     case What::ended:
-    case What::thread_ended:
-      info.code = signal == 0 ? child_exited : (found.status & 0x80) != 0 ? child_dumped : child_killed;
-      info.value = static_cast<u64>(signal == 0 ? found.status >> 8 & 0xff : signal);
+    case What::thread_ended: {
+      const EndDetails end = end_details(found.status);
+      info.code = end.code;
+      info.value = end.value;
       break;
+    }
     case What::stopped:
       info.code = child_stopped;
       info.value = static_cast<u64>(found.status >> 8);

@@ -44,6 +44,13 @@ void hexadecimal(TextBuffer& to, u64 value, u32 width) {
   to.append({text.data() + skip, 16 - skip});
 }
 
+// Null once the process ends.
+Result<Ref<vm::AddressSpace>> space_of(const Subject& subject) {
+  const Ref<Process> process = TRY(process_of(subject));
+  Ref<vm::AddressSpace> space = process->space();
+  return process->ending() ? Ref<vm::AddressSpace>{} : space;
+}
+
 void append_area(TextBuffer& to, const vm::Area& area) {
   hexadecimal(to, area.start.value, 8);
   to.append("-");
@@ -126,17 +133,15 @@ Result<void> process_auxiliary(TextBuffer& to, const Subject& subject) {
 }
 
 Result<void> process_maps(TextBuffer& to, const Subject& subject) {
-  Ref<Process> process = TRY(process_of(subject));
-  Ref<vm::AddressSpace> space = process->space();
-  if (!space || process->ending()) return {};
+  const Ref<vm::AddressSpace> space = TRY(space_of(subject));
+  if (!space) return {};
   space->for_each_area([](void* context, const vm::Area& area) { append_area(*static_cast<TextBuffer*>(context), area); }, &to);
   return {};
 }
 
 Result<void> process_smaps(TextBuffer& to, const Subject& subject) {
-  Ref<Process> process = TRY(process_of(subject));
-  Ref<vm::AddressSpace> space = process->space();
-  if (!space || process->ending()) return {};
+  const Ref<vm::AddressSpace> space = TRY(space_of(subject));
+  if (!space) return {};
   const auto visit = [](void* context, const vm::Area& area, const vm::PageCounts& pages) {
     auto& text = *static_cast<TextBuffer*>(context);
     append_area(text, area);
@@ -151,9 +156,8 @@ Result<void> process_smaps(TextBuffer& to, const Subject& subject) {
 }
 
 Result<void> process_smaps_rollup(TextBuffer& to, const Subject& subject) {
-  Ref<Process> process = TRY(process_of(subject));
-  Ref<vm::AddressSpace> space = process->space();
-  if (!space || process->ending()) return {};
+  const Ref<vm::AddressSpace> space = TRY(space_of(subject));
+  if (!space) return {};
   struct Sum {
     VirtualAddress start{};
     vm::PageCounts pages;
