@@ -1,6 +1,7 @@
 // See executable.h.
 #include "fs/executable.h"
 
+#include "fs/leases.h"
 #include "fs/permission.h"
 #include "fs/resources.h"
 #include "lib/memory_functions.h"
@@ -24,6 +25,7 @@ Result<Ref<Inode>> open_executable(Thread& thread, int directory, std::string_vi
   if (file->file_system().forbids(mount_no_execute)) return Errno::eacces;
   if (!file->begin_executing()) return Errno::etxtbsy;  // somebody may write to it
   file->end_executing();
+  TRY(leases::break_for_open(thread, *file, o_rdonly));
   return file;
 }
 

@@ -15,7 +15,7 @@ namespace corral::fs {
 
 // The regular file that `path` names, seen from `directory` (a descriptor, or at_fdcwd), with a right to execute.
 // enoent, enotdir, eloop, enametoolong; eacces: not a regular file, or nobody may execute it;
-// etxtbsy: somebody has it open for writing.
+// etxtbsy: somebody has it open for writing. blocked: somebody has a lease of it.
 Result<Ref<Inode>> open_executable(Thread& thread, int directory, std::string_view path, u32 flags = 0);
 
 // The absolute name of a file, for /proc/[pid]/exe and AT_EXECFN; a prefix of `to`. enoent: it has no name any more;

@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 namespace {
 
@@ -257,6 +258,17 @@ void test_breaking() {
   expect_broken(F_WRLCK, F_UNLCK, F_UNLCK, [] { CHECK(open(path, O_WRONLY) >= 0); });
   expect_broken(F_RDLCK, F_UNLCK, F_UNLCK, [] { CHECK(open(path, O_RDWR | O_TRUNC) >= 0); });
   expect_broken(F_RDLCK, F_UNLCK, F_UNLCK, [] { CHECK_EQ(truncate(path, 0), 0); });
+  CHECK_EQ(chmod(path, 0700), 0);
+  expect_broken(F_WRLCK, F_RDLCK, F_UNLCK, [] { CHECK_ERRNO(execl(path, path, nullptr), ENOEXEC); });
+}
+
+// A file without a name is open for writing like any other.
+void test_unnamed() {
+  const int file = open("/tmp", O_TMPFILE | O_RDWR, 0600);
+  if (file < 0) return;  // there are file systems without such
+  CHECK_ERRNO(fcntl(file, F_SETLEASE, F_RDLCK), EAGAIN);
+  CHECK_EQ(fcntl(file, F_SETLEASE, F_WRLCK), 0);
+  CHECK_EQ(close(file), 0);
 }
 
 // Who does not wait is told so, and the holder all the same; who waits is let in when the holder ends.
@@ -293,6 +305,7 @@ int main(int argc, char** argv) {
   test_many();
   test_lease_rules();
   test_breaking();
+  test_unnamed();
   test_not_waiting();
   CHECK_EQ(unlink(path), 0);
   return check_done();

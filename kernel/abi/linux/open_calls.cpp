@@ -85,7 +85,7 @@ Result<i64> open_unnamed(Call& call, int directory, VirtualAddress path_at, u32 
   fs::permission::set_owner(creation, *where, credentials, umask_of(call));
   Ref<Inode> inode = TRY(where->create_unnamed(creation.permissions, (flags & fs::o_excl) == 0));
   TRY(inode->change({.set_user = true, .set_group = true, .user = creation.user, .group = creation.group}));
-  Ref<OpenFile> file = TRY(inode->open({call.thread, flags | fs::o_largefile}));
+  Ref<OpenFile> file = TRY(open_found(call, *inode, flags | fs::o_largefile, true));
   return i64{TRY(resources_of(call).files().install(file, (flags & fs::o_cloexec) != 0, call.process.limits.open_files))};
 }
 
