@@ -107,11 +107,12 @@ TRIALS = (
     Trial("strace", "the system calls of a shell and what it starts; a call that gets another answer",
           "strace -f -e trace=execve -o /tmp/calls sh -c '(cat /dev/null); true'; grep -c 'exited with 0' /tmp/calls; "
           "strace -e inject=getuid:retval=77 -o /dev/null id -ru", r"2\n77\n"),
-    Trial("gdb", "breakpoints, steps, a watched variable and the threads of a program that is compiled there; a process that runs already",
+    Trial("gdb", "breakpoints, steps, a watched variable and the threads of a program that is compiled there; its core file; a process that runs already",
           "timeout 200 sh /host/gdb.sh",
-          r"#0  factorial \(n=2\)\n#1  factorial \(n=3\)\n#2  factorial \(n=4\)\n#3  main \(\)\n\$1 = address \"debugged\"\n"
-          r"Value returned is \$2 = 2\nNew value = 24\nmain \(\)\nthread 1\nthread 2\nthread 3\nmain \(\)\n"
-          r"#0  leave \(number=9\)\n#1  wait_for_all \(number=address\)\ndebugged: 42\nexited with code 03\n2\n"),
+          r"#0  factorial \(n=2\)\n#1  factorial \(n=3\)\n#2  factorial \(n=4\)\n#3  main \(.*\)\n\$1 = address \"debugged\"\n"
+          r"Value returned is \$2 = 2\nNew value = 24\nmain \(.*\)\nthread 1\nthread 2\nthread 3\nmain \(.*\)\n"
+          r"#0  leave \(number=9\)\n#1  wait_for_all \(number=address\)\ndebugged: 42\nexited with code 03\n139\n"
+          r"#0  leave \(number=-1\)\n#1  wait_for_all \(number=address\)\n\$1 = 24\nthread 1\nthread 2\nthread 3\n2\n"),
     Trial("hwlatdetect", "times at which the machine itself stood still", "timeout 60 hwlatdetect --duration=1 2>&1 | "
           "grep -c 'Samples recorded'", r"1\n", lacks="asks for a tracer (hwlat) that Debian's Linux is built without, too"),
     Trial("stress-ng --verify", f"{', '.join(soak.STRESSORS)}, at the same time",

@@ -158,32 +158,39 @@ void reap(Process& child) NO_THREAD_SAFETY_ANALYSIS {  // the table's lock is he
 
 Errno end_thread_step(Thread& thread) {
   Process& process = thread.process();
-  if (thread.end_phase == 0 && thread.tracee.load(Order::relaxed) != nullptr && tracees::stops_at_end(thread)) [[unlikely]]
-    return thread.wait_for_resume();
-  if (thread.end_phase == 0) {  // robust mutexes that it still holds
-    if (release_robust_list(thread) == Errno::blocked) return Errno::blocked;
-    thread.step = {};
+  if (thread.end_phase == 0) {
+    if (process.leaves_dump()) [[unlikely]] {
+      if (process.attend_dump(thread) == Errno::blocked) return Errno::blocked;
+      thread.step = {};
+    }
     thread.end_phase = 1;
   }
-  if (thread.end_phase == 1) {  // whoever waits for priority-inheriting ones
-    if (futex::release_owned_pi(thread) == Errno::blocked) return Errno::blocked;
+  if (thread.end_phase == 1 && thread.tracee.load(Order::relaxed) != nullptr && tracees::stops_at_end(thread)) [[unlikely]]
+    return thread.wait_for_resume();
+  if (thread.end_phase == 1) {  // robust mutexes that it still holds
+    if (release_robust_list(thread) == Errno::blocked) return Errno::blocked;
+    thread.step = {};
     thread.end_phase = 2;
   }
-  if (thread.end_phase == 2) {  // pthread_join waits on this word
+  if (thread.end_phase == 2) {  // whoever waits for priority-inheriting ones
+    if (futex::release_owned_pi(thread) == Errno::blocked) return Errno::blocked;
+    thread.end_phase = 3;
+  }
+  if (thread.end_phase == 3) {  // pthread_join waits on this word
     if (thread.clear_child_tid.value != 0) {
       const Result<void> cleared = vm::write_user<i32>(*thread.space, thread.caller, thread.clear_child_tid, 0);
       if (!cleared && cleared.error() == Errno::blocked) return Errno::blocked;
       if (!cleared) thread.clear_child_tid = {};
     }
     thread.step = {};
-    thread.end_phase = 3;
+    thread.end_phase = 4;
   }
-  if (thread.end_phase == 3) {
+  if (thread.end_phase == 4) {
     if (thread.clear_child_tid.value != 0) {
       const Result<void> woken = futex::wake_plainly(thread, thread.clear_child_tid, 1);
       if (!woken && woken.error() == Errno::blocked) return Errno::blocked;
     }
-    thread.end_phase = 4;
+    thread.end_phase = 5;
   }
   if (thread.policy_and_priority().priority == sched::deadline_priority) (void)thread.change_policy({});
   process.thread_ends(thread);
@@ -208,6 +215,7 @@ void Process::thread_ends(Thread& thread) {
     LockGuard guard{lock_};
     count_ended(thread);
     last = --running_threads_ == 0;
+    tell_dump();
     if (last) ending_.store(true, Order::release);  // nobody may add a thread any more
     others_stopped = all_stopped();
   }

@@ -4,6 +4,7 @@
 #include "core/core.h"
 #include "device/clock.h"
 #include "memory/heap.h"
+#include "task/core_dump.h"
 #include "task/exit.h"
 #include "task/process_table.h"
 #include "task/signal_queue.h"
@@ -18,6 +19,7 @@ Process::Process(ProcessId id, Process* creator) : id_{id}, parent{creator}, chi
 }
 
 Process::~Process() {
+  delete dump_.load(Order::relaxed);
   signals::drop_pending(pending, waiting, ~SignalSet{0});
 }
 
@@ -149,10 +151,15 @@ void Process::set_space(Ref<vm::AddressSpace> space) {
 
 void Process::end(i32 wait_status) {
   LockGuard guard{lock_};
+  end_locked(wait_status);
+}
+
+void Process::end_locked(i32 wait_status) {
   const bool kills = wait_status == sigkill && !killed_.exchange(true, Order::acq_rel);
   if (ending_.load(Order::relaxed) && !kills) return;
   if (!ending_.load(Order::relaxed)) exit_status = wait_status;
   ending_.store(true, Order::release);
+  tell_dump();
   for_each_thread_locked([](Thread& thread) {
     thread.request(Request::look_at_signals);
     thread.request(Request::resume);

@@ -20,6 +20,8 @@
 
 namespace corral {
 
+class CoreDump;
+
 // What fs/ keeps for a process (open files, working directory, umask): owned here, known there.
 class ProcessResources : public RefCounted<ProcessResources> {
  public:
@@ -70,6 +72,11 @@ class Process final : public RefCounted<Process> {
 
   // Asks every thread except `except` to end; `status` is in wait4's form and counts if this is the first request.
   void end(i32 wait_status) EXCLUDES(lock_);
+  // The same for a signal that `thread`, which runs, has taken; before that the process may write a dump of itself (core_dump.h).
+  void end_with_dump(Thread& thread, const SignalInfo& info) EXCLUDES(lock_);
+  // A thread's end begins: it waits until the dump is over, or writes it. Its step has nothing else noted yet. blocked, else Errno{}.
+  Errno attend_dump(Thread& thread) EXCLUDES(lock_);
+  [[nodiscard]] bool leaves_dump() const { return dump_.load(Order::acquire) != nullptr; }
   // The status if the process ends because its last thread calls exit.
   void note_status(i32 wait_status) EXCLUDES(lock_);
   // Before the first thread runs. `only_ignored`: handlers are not inherited.
@@ -162,6 +169,9 @@ class Process final : public RefCounted<Process> {
   friend class ProcessTable;
   Process(ProcessId id, Process* creator);
   void remove_thread(Thread& thread) EXCLUDES(lock_);
+  void end_locked(i32 wait_status) REQUIRES(lock_);
+  // One thread less has to be waited for, or nobody at all.
+  void tell_dump() REQUIRES(lock_);
   // What it used goes over into the sums of the process, at once for those who look at both.
   void count_ended(Thread& thread) REQUIRES(lock_);
 
@@ -174,6 +184,7 @@ class Process final : public RefCounted<Process> {
   bool ended_ GUARDED_BY(lock_) = false;  // and the listeners have been told
   Atomic<bool> ending_{false};
   Atomic<bool> killed_{false};
+  Atomic<CoreDump*> dump_{nullptr};  // owned; set once, with lock_ held, before ending_
   Atomic<bool> stopped_{false};
   bool stop_taken_ GUARDED_BY(lock_) = false;  // a stop signal was taken and is still valid
   Atomic<bool> stop_told_{false};  // the parent knows that all threads have stopped; written with lock_ held

@@ -131,12 +131,11 @@ void fail_handler(Thread& thread, int signal, u64 flags) {
   force(thread, {.number = sigsegv, .code = code_kernel});
 }
 
-void end_by(Thread& thread, int signal) {
-  if ((ends_with_core_dump & signal_bit(signal)) != 0) {
-    log::info("{}[{}]: ended by signal {} at {x}, address {x}", static_cast<const char*>(thread.name), thread.id(), signal,
-              thread.frame.program_counter(), thread.fault.address);
-  }
-  thread.process().end(signal);
+void end_by(Thread& thread, const SignalInfo& info) {
+  if ((ends_with_core_dump & signal_bit(info.number)) == 0) return thread.process().end(info.number);
+  log::info("{}[{}]: ended by signal {} at {x}, address {x}", static_cast<const char*>(thread.name), thread.id(), info.number,
+            thread.frame.program_counter(), thread.fault.address);
+  thread.process().end_with_dump(thread, info);
 }
 
 }  // namespace
@@ -187,7 +186,7 @@ Errno deliver_pending(Thread& thread) {
         process.stop(signal);
         break;
       case sigstop: process.stop(signal); break;
-      default: end_by(thread, signal); return Errno{};
+      default: end_by(thread, info); return Errno{};
     }
   }
 }

@@ -121,6 +121,8 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   void set_break_start(VirtualAddress start) EXCLUDES(lock_);  // by the program loader
   // MADV_NOHUGEPAGE, MADV_HUGEPAGE: whether large pages may appear in the range from now on. enomem: gaps.
   Result<void> advise_large(Caller& caller, VirtualAddress start, u64 length, bool allowed);
+  // MADV_DONTDUMP, MADV_DODUMP: whether a core file holds the range. enomem: gaps.
+  Result<void> advise_dump(Caller& caller, VirtualAddress start, u64 length, bool wanted);
   // What mbind() asks for, and what it was. efault: the range has a gap, and nothing has changed; enomem.
   Result<void> keep_node_policy(Caller& caller, VirtualAddress start, u64 length, u16 policy);
   Result<u16> node_policy(VirtualAddress address) EXCLUDES(lock_);

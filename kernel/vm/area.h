@@ -68,6 +68,7 @@ struct Area {
   Protection protection;
   bool shared = false;
   bool small_pages = false;  // no large ones, even if they would fit
+  bool not_dumped = false;  // into a core file (MADV_DONTDUMP)
   bool locked = false;  // by mlock(2): counted, and its pages are not to be discarded
   u16 node_policy = 0;  // Linux's policy of memory nodes, kept to be told: there is one node
   bool may_write = true;  // false: a shared mapping of a file that is open for reading only
@@ -84,6 +85,7 @@ struct Area {
     protection = other.protection;
     shared = other.shared;
     small_pages = other.small_pages;
+    not_dumped = other.not_dumped;
     locked = other.locked;
     node_policy = other.node_policy;
     may_write = other.may_write;

@@ -64,6 +64,10 @@ Result<void> AddressSpace::advise_large(Caller& caller, VirtualAddress start, u6
   return advise(caller, start, length, false, [&](Area& area) { area.small_pages = !allowed; });
 }
 
+Result<void> AddressSpace::advise_dump(Caller& caller, VirtualAddress start, u64 length, bool wanted) {
+  return advise(caller, start, length, false, [&](Area& area) { area.not_dumped = !wanted; });
+}
+
 Result<void> AddressSpace::keep_node_policy(Caller& caller, VirtualAddress start, u64 length, u16 policy) {
   return advise(caller, start, length, true, [&](Area& area) { area.node_policy = policy; });
 }

@@ -118,6 +118,18 @@ class Folders(unittest.TestCase):
         self.check(machine, "cp /mnt/big /mnt/copy; umount /mnt2; echo more >> /mnt/copy; sync")
         self.assertEqual(digest((self.folder / "copy").read_bytes()), digest(data + b"more\n"))
 
+    @unittest.skipUnless(BUSYBOX.exists(), "no busybox on this machine")
+    def test_a_program_leaves_a_core_file(self) -> None:
+        """Its pages that it has not needed are fetched for that, and what is written goes to the host."""
+        shutil.copy(BUSYBOX, self.folder / "busybox")
+        machine = self.boot()
+        self.check(machine, "cd /mnt; ulimit -c unlimited")
+        self.assertEqual(machine.run("./busybox sh -c 'kill -SEGV $$'").status, 128 + 11)
+        self.check(machine, "sync")
+        core = self.folder / "core"
+        self.assertEqual(core.read_bytes()[:4], b"\x7fELF")
+        self.assertEqual(core.stat().st_mode & 0o777, 0o600)
+
     def test_a_wrong_tag_is_refused(self) -> None:
         machine = self.boot()
         self.assertNotEqual(machine.run("mkdir /x; mount -t 9p nothing /x").status, 0)

@@ -261,6 +261,8 @@ Result<i64> sys_madvise(Call& call) {
     case free: return as_result(call.space.discard(caller, start, length, true));
     case huge_page:
     case no_huge_page: return as_result(call.space.advise_large(caller, start, length, advice == huge_page));
+    case dont_dump:
+    case do_dump: return as_result(call.space.advise_dump(caller, start, length, advice == do_dump));
     default: break;
   }
   if (!call.space.covers(start, start + rounded)) return Errno::enomem;

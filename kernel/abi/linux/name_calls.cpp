@@ -1,6 +1,6 @@
 // Making, removing and renaming names: mkdir, mknod, rmdir, unlink, rename, link, symlink and their *at forms.
 // Source: the Linux man-pages of these calls.
-#include "abi/linux/file_handlers.h"
+#include "abi/linux/open_found.h"
 #include "fs/inode.h"
 #include "fs/permission.h"
 #include "fs/watch/notices.h"
@@ -89,15 +89,7 @@ Result<i64> remove_directory(Call& call, int directory, VirtualAddress path_at) 
 Result<i64> unlink(Call& call, int directory, VirtualAddress path_at) {
   NamedFile named;
   TRY(named.look(call, directory, path_at, Follow::never));
-  const Walk& walk = named.walk;
-  if (walk.end != Walk::End::name) return Errno::eisdir;
-  TRY(may_change(*walk.directory));
-  if (!walk.file) return Errno::enoent;
-  if (walk.must_be_directory && !walk.file->is_directory()) return Errno::enotdir;
-  TRY(fs::permission::check_remove(*walk.directory, *walk.file, call.thread.credentials()));
-  TRY(walk.directory->unlink(walk.name()));
-  fs::notices::removed(*walk.directory, walk.name(), *walk.file);
-  return 0;
+  return success(unlink_found(call, named.walk));
 }
 
 Result<i64> sys_rmdir(Call& call) {
@@ -225,6 +217,17 @@ constexpr Entry entries[] = {
 };
 
 }  // namespace
+
+Result<void> unlink_found(Call& call, const Walk& walk) {
+  if (walk.end != Walk::End::name) return Errno::eisdir;
+  TRY(may_change(*walk.directory));
+  if (!walk.file) return Errno::enoent;
+  if (walk.must_be_directory && !walk.file->is_directory()) return Errno::enotdir;
+  TRY(fs::permission::check_remove(*walk.directory, *walk.file, call.thread.credentials()));
+  TRY(walk.directory->unlink(walk.name()));
+  fs::notices::removed(*walk.directory, walk.name(), *walk.file);
+  return {};
+}
 
 std::span<const Entry> name_calls() {
   return entries;

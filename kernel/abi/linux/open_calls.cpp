@@ -16,32 +16,8 @@ namespace {
 
 using fs::Inode;
 using fs::OpenFile;
-using fs::Walk;
 
 // ---- open --------------------------------------------------------------------------------------------------------------
-
-// The file that the walk found, or a new one when `flags` allow it.
-Result<Ref<Inode>> find_or_create(Call& call, const Walk& walk, u32 flags, u32 permissions, bool& created) {
-  if (walk.file) {
-    if ((flags & fs::o_creat) == 0) return walk.file;
-    if ((flags & fs::o_excl) != 0) return Errno::eexist;
-    if (walk.file->is_directory()) return Errno::eisdir;
-    return walk.file;
-  }
-  if ((flags & fs::o_creat) == 0) return Errno::enoent;
-  TRY(may_change(*walk.directory));
-  const Credentials& credentials = call.thread.credentials();
-  TRY(fs::permission::check_add(*walk.directory, credentials));
-  fs::Creation creation{.type = fs::FileType::regular, .permissions = permissions & 07777};
-  fs::permission::set_owner(creation, *walk.directory, credentials, umask_of(call));
-  Result<Ref<Inode>> made = walk.directory->create(walk.name(), creation);
-  if (!made.ok() && made.error() == Errno::eexist && (flags & fs::o_excl) == 0) {
-    return walk.directory->lookup(walk.name());  // another thread was faster
-  }
-  created = made.ok();
-  if (created) fs::notices::made(*walk.directory, walk.name(), false);
-  return made;
-}
 
 // eacces; eperm: only its owner may read a file without leaving a trace (O_NOATIME).
 Result<void> check_open(Call& call, Inode& inode, u32 flags) {
@@ -251,6 +227,28 @@ constexpr Entry entries[] = {
 };
 
 }  // namespace
+
+Result<Ref<fs::Inode>> find_or_create(Call& call, const fs::Walk& walk, u32 flags, u32 permissions, bool& created) {
+  if (walk.file) {
+    if ((flags & fs::o_creat) == 0) return walk.file;
+    if ((flags & fs::o_excl) != 0) return Errno::eexist;
+    if (walk.file->is_directory()) return Errno::eisdir;
+    return walk.file;
+  }
+  if ((flags & fs::o_creat) == 0) return Errno::enoent;
+  TRY(may_change(*walk.directory));
+  const Credentials& credentials = call.thread.credentials();
+  TRY(fs::permission::check_add(*walk.directory, credentials));
+  fs::Creation creation{.type = fs::FileType::regular, .permissions = permissions & 07777};
+  fs::permission::set_owner(creation, *walk.directory, credentials, umask_of(call));
+  Result<Ref<Inode>> made = walk.directory->create(walk.name(), creation);
+  if (!made.ok() && made.error() == Errno::eexist && (flags & fs::o_excl) == 0) {
+    return walk.directory->lookup(walk.name());  // another thread was faster
+  }
+  created = made.ok();
+  if (created) fs::notices::made(*walk.directory, walk.name(), false);
+  return made;
+}
 
 Result<Ref<fs::OpenFile>> open_found(Call& call, fs::Inode& inode, u32 flags, bool created) {
   using fs::FileType;

@@ -3,6 +3,7 @@
 #include "abi/linux/table.h"
 
 #include "abi/corral/calls.h"
+#include "abi/linux/core_file.h"
 #include "abi/linux/file_handlers.h"
 #include "abi/linux/ipc_structures.h"
 #include "abi/linux/lock_calls.h"
@@ -181,6 +182,7 @@ void initialise_system_calls() {
   add(change_calls());
   add(mount_calls());
   set_system_call_step(run_system_call);
+  enable_core_files();
   trace::set_listener(follow_trace);
   tracees::set_listener(follow_tracers);
 }

@@ -88,6 +88,8 @@ Result<void> process_auxiliary(TextBuffer& to, const Subject& subject);
 Result<void> process_maps(TextBuffer& to, const Subject& subject);
 Result<void> process_smaps(TextBuffer& to, const Subject& subject);
 Result<void> process_smaps_rollup(TextBuffer& to, const Subject& subject);
+Result<void> process_dump_filter(TextBuffer& to, const Subject& subject);
+Result<void> set_process_dump_filter(std::string_view text, const Subject& subject);
 // memory_file.cpp
 Result<Ref<OpenFile>> open_process_memory(Inode& inode, const OpenRequest& request, const Subject& subject);
 // process_directory.cpp

@@ -262,7 +262,7 @@ Result<void> memory_danger(TextBuffer& to, const Subject& subject) {
   return {};
 }
 
-constexpr u64 own_nodes = 3;
+constexpr u64 own_nodes = 4;
 struct ProcessNodes {
   Node nodes[std::size(common_nodes) + own_nodes];
 };
@@ -273,6 +273,7 @@ constexpr ProcessNodes all_nodes() {
   for (const Node& node : common_nodes) all.nodes[count++] = node;
   all.nodes[count++] = {.name = "task", .type = FileType::directory, .permissions = 0555, .directory = &tasks};
   all.nodes[count++] = {.name = "oom_score_adj", .permissions = 0644, .text = memory_score_text, .store = set_memory_score};
+  all.nodes[count++] = {.name = "coredump_filter", .permissions = 0644, .text = process_dump_filter, .store = set_process_dump_filter};
   all.nodes[count++] = {.name = "oom_score", .text = memory_danger};
   return all;
 }

@@ -1,4 +1,4 @@
-// /proc/[pid]/cmdline, environ, maps, smaps: what is in a process's memory and where. Another process's pages are held while they
+// /proc/[pid]/cmdline, environ, maps, smaps, coredump_filter: what is in a process's memory and where. Another process's pages are held while they
 // are read; pages that are not in memory are not brought in.
 #include "fs/proc/proc.h"
 #include "memory/page_allocator.h"
@@ -174,6 +174,24 @@ Result<void> process_smaps_rollup(TextBuffer& to, const Subject& subject) {
   hexadecimal(to, from.value, 8);
   to.append(" ---p 00000000 00:00 0                          [rollup]\n");
   append_counts(to, sum.pages);
+  return {};
+}
+
+Result<void> process_dump_filter(TextBuffer& to, const Subject& subject) {
+  const Ref<Process> process = TRY(process_of(subject));
+  char digits[20];
+  const std::string_view text = format_to(digits, "{X16}", process->manners.dump_filter.load(Order::relaxed));
+  to.print("{}\n", std::string_view{text.data() + 8, 8});
+  return {};
+}
+
+// In any of C's notations; kinds that there are not are forgotten.
+Result<void> set_process_dump_filter(std::string_view text, const Subject& subject) {
+  const Ref<Process> process = TRY(process_of(subject));
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
+  u64 value = 0;
+  if (!parse_number(text, value)) return Errno::einval;
+  process->manners.dump_filter.store(static_cast<u32>(value) & ProcessManners::dump_kinds, Order::relaxed);
   return {};
 }
 

@@ -2,6 +2,7 @@
 #include <bit>
 
 #include "fs/cache/reclaim.h"
+#include "fs/core_pattern.h"
 #include "fs/device_files.h"
 #include "fs/file_table.h"
 #include "fs/leases.h"
@@ -118,6 +119,15 @@ Result<void> pages_of_segments(TextBuffer& to, const Subject&) {
   return {};
 }
 
+Result<void> show_core_pattern(TextBuffer& to, const Subject&) {
+  to.print("{}\n", static_cast<const char*>(core_pattern::get().bytes));
+  return {};
+}
+
+Result<void> store_core_pattern(std::string_view text, const Subject&) {
+  return core_pattern::set(text);
+}
+
 using Semaphores = ipc::SemaphoreLimits;
 
 constexpr Node kernel_nodes[] = {
@@ -129,6 +139,8 @@ constexpr Node kernel_nodes[] = {
     {.name = "hostname", .permissions = 0644, .text = host_name, .store = set_name<Name::host>},
     {.name = "domainname", .permissions = 0644, .text = domain_name, .store = set_name<Name::domain>},
     {.name = "version", .text = build},
+    {.name = "core_pattern", .permissions = 0644, .text = show_core_pattern, .store = store_core_pattern},
+    setting<core_pattern::with_process>("core_uses_pid"),
     {.name = "ngroups_max", .text = limit<65536>},
     {.name = "cap_last_cap", .text = limit<40>},
     {.name = "overflowuid", .text = limit<65534>},

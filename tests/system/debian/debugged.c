@@ -12,6 +12,7 @@ __attribute__((noinline)) static int factorial(int n) {
 }
 
 __attribute__((noinline)) static void leave(int number) {
+  if (number < 0) *(volatile int*)0 = number;
   __atomic_fetch_add(&total, number, __ATOMIC_RELAXED);
 }
 
@@ -23,10 +24,12 @@ static void* wait_for_all(void* number) {
 
 __attribute__((noinline)) static void everybody_waits(void) {}
 
-int main(void) {
+// With an argument one of the threads makes a mistake.
+int main(int argc, char** argv) {
+  (void)argv;
   total = factorial(4);
   pthread_t thread[2];
-  int number = 9;
+  int number = argc > 1 ? -1 : 9;
   pthread_barrier_init(&all_here, NULL, 3);
   for (int i = 0; i < 2; ++i) pthread_create(&thread[i], NULL, wait_for_all, &number);
   everybody_waits();
