@@ -2,13 +2,30 @@
 #include "fs/page_index.h"
 
 #include "arch/page_table.h"
+#include "lib/atomic.h"
 #include "memory/page_allocator.h"
 
 namespace corral::fs {
 
+namespace {
+
+constinit Atomic<u64> tables{0};
+
+}  // namespace
+
+u64 PageIndex::tables_in_use() {
+  return tables.load(Order::relaxed);
+}
+
 Result<PageIndex::Table*> PageIndex::make_table() {
   Frame* frame = TRY(memory::allocate_page(memory::Zero::yes));
+  tables.fetch_add(1, Order::relaxed);
   return reinterpret_cast<Table*>(memory::contents(*frame));
+}
+
+void PageIndex::release_table(Table* table) {
+  memory::release_page(memory::frame_of(arch::physical_of_direct(table)));
+  tables.fetch_sub(1, Order::relaxed);
 }
 
 Frame* PageIndex::find(u64 index) const {
@@ -89,7 +106,7 @@ u64 PageIndex::prune(Table& table, u32 level, u64 base, u64 first, bool& empty) 
     bool below_empty = false;
     removed += prune(*static_cast<Table*>(entry), level - 1, start, first, below_empty);
     if (below_empty) {
-      memory::release_page(memory::frame_of(arch::physical_of_direct(entry)));
+      release_table(static_cast<Table*>(entry));
       entry = nullptr;
     } else {
       empty = false;
@@ -103,7 +120,7 @@ u64 PageIndex::remove_from(u64 first) {
   bool empty = false;
   const u64 removed = prune(*root_, levels_ - 1, 0, first, empty);
   if (empty) {
-    memory::release_page(memory::frame_of(arch::physical_of_direct(root_)));
+    release_table(root_);
     root_ = nullptr;
     levels_ = 0;
   }

@@ -27,6 +27,9 @@ class PageIndex {
   // Drops the pages from `first` on. Answers how many there were.
   u64 remove_from(u64 first);
 
+  // Pages that the tables of all indexes take. Any context.
+  [[nodiscard]] static u64 tables_in_use();
+
  private:
   static constexpr u64 fan_out = 512;
   struct Table {
@@ -34,6 +37,7 @@ class PageIndex {
   };
   static_assert(sizeof(Table) == page_size);
   static Result<Table*> make_table();
+  static void release_table(Table* table);
   static u64 prune(Table& table, u32 level, u64 base, u64 first, bool& empty);
   [[nodiscard]] static u64 span_of(u32 level) { return u64{1} << (9 * level); }  // pages below one entry
 

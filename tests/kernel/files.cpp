@@ -87,17 +87,20 @@ bool fails(const Result<void>& result, Errno error) {
 
 KERNEL_TEST(fs_page_index_grows_and_gives_everything_back) {
   const u64 before = pages_free();
+  const u64 tables = PageIndex::tables_in_use();
   {
     PageIndex index;
     for (u64 at : {u64{0}, u64{511}, u64{512}, u64{300'000}, u64{1} << 30}) {
       Result<Frame*> frame = memory::allocate_page(memory::Zero::no);
       KERNEL_EXPECT(frame.ok() && index.insert(at, *frame.value()).ok() && index.find(at) == frame.value());
     }
+    KERNEL_EXPECT(PageIndex::tables_in_use() >= tables + 8 &&
+                  PageIndex::tables_in_use() == tables + (before - pages_free()) - 5);
     KERNEL_EXPECT(index.find(1) == nullptr && index.find(513) == nullptr && index.find(PageIndex::max_pages - 1) == nullptr);
     KERNEL_EXPECT(index.remove_from(512) == 3 && index.find(512) == nullptr && index.find(511) != nullptr);
     KERNEL_EXPECT(index.remove_from(0) == 2 && index.find(0) == nullptr);
   }
-  KERNEL_EXPECT(pages_free() == before);
+  KERNEL_EXPECT(pages_free() == before && PageIndex::tables_in_use() == tables);
   KERNEL_PASSED;
 }
 

@@ -2,6 +2,7 @@
 #include "fs/cache/reclaim.h"
 #include "fs/cache/write_back.h"
 #include "fs/mounts.h"
+#include "fs/page_index.h"
 #include "fs/proc/proc.h"
 #include "memory/heap.h"
 #include "memory/large_page.h"
@@ -11,9 +12,9 @@ namespace corral::fs::proc {
 
 namespace {
 
-// Pages of contents that file systems in memory hold.
+// Pages of contents that file systems in memory hold, and of the tables by which they are found.
 u64 file_pages() {
-  u64 pages = 0;
+  u64 pages = PageIndex::tables_in_use();
   mounts::for_each(
       [](void* context, const Mount& mount) {
         if (!mount.file_system->in_memory()) return;
