@@ -5,6 +5,7 @@ What is left out, and why, is in EXCLUDED and nowhere else; docs/programs.md sho
 
 from __future__ import annotations
 
+import functools
 import os
 import subprocess
 import zipfile
@@ -84,6 +85,7 @@ def _pack_zones(target: Path) -> None:
                 archive.write(file.resolve(), name)
 
 
+@functools.cache
 def names(package: str) -> list[str]:
     """The tests and examples of a package that are run."""
     environment = os.environ | ENVIRONMENT | {"GOROOT": str(BUILD / "root")}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from lab import boots, build, cache_model, debian, debugger, emulators, hunt, iso, options, packages, paths, payload, qemu, replay, runner, simulate, soak
+from lab import boots, build, cache_model, debian, debugger, emulators, hunt, iso, options, packages, paths, payload, qemu, replay, runner, simulate
 from lab.bench import main as benches
 from lab.bench.bench import declare as declare_bench
 from lab.compare import main as compare
@@ -21,6 +21,7 @@ from lab.machine import Folder, Machine, check_cores, memory_mib
 from lab.options import Parser, positive, seconds, seed
 from lab.problem import WRONG_USE, Problem
 from lab.report import main as report
+from lab.soak import main as soak
 from lab.sweep import main as sweep
 from lab.testing import main as testing
 from lab.trace import main as trace

@@ -8,7 +8,7 @@ joined to the finished initramfs, which therefore never changes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from lab import cpio, elf, paths
 
@@ -29,7 +29,9 @@ def resolve(program: Sequence[str], *, dynamic: bool = False) -> tuple[list[str]
 
 
 def host_archive(files: dict[str, bytes]) -> bytes:
-    entries = [cpio.directory("host")]
+    """`files` by their names below /host, which may have folders in them."""
+    folders = {parent for name in files for parent in PurePosixPath("host", name).parents} - {PurePosixPath(".")}
+    entries = [cpio.directory(str(folder)) for folder in sorted(folders)]  # parents come first
     entries += [cpio.file(f"host/{name}", data, executable=True) for name, data in sorted(files.items())]
     return cpio.archive(entries)
 

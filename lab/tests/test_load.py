@@ -1,8 +1,8 @@
-"""The bench of Debian's loads, and the soaks: what is understood, judged and repeated."""
+"""The bench of Debian's loads: what is understood, judged and repeated."""
 
 import unittest
 
-from lab import elf, soak
+from lab import elf
 from lab.bench import load
 from lab.bench.results import Results, Row
 from lab.linux import BUSYBOX
@@ -40,34 +40,6 @@ class Loads(unittest.TestCase):
 
     def test_a_static_program_needs_no_library(self) -> None:
         self.assertEqual(elf.needed(BUSYBOX.read_bytes()), [])
-
-
-class Soaks(unittest.TestCase):
-    def record(self, **last: int) -> soak.Record:
-        before = {"MemFree": 1000, "Cached": 100, "Slab": 40, "VmRSS": 80, "VmPTE": 16, "objects": 7}
-        return soak.Record("hackbench", 8, memory=[before, before, {**before, **last}])
-
-    def test_what_is_as_before_is_right(self) -> None:
-        self.assertEqual(soak.judged(self.record()), "")
-
-    def test_pages_that_the_heap_keeps_are_not_lost(self) -> None:
-        self.assertEqual(soak.judged(self.record(MemFree=960, Slab=80)), "")
-
-    def test_pages_of_the_shell_are_not_lost(self) -> None:
-        self.assertEqual(soak.judged(self.record(MemFree=992, VmRSS=88)), "")
-
-    def test_a_lost_page_is_found(self) -> None:
-        self.assertEqual(soak.judged(self.record(MemFree=996)), "1 pages more are in use")
-
-    def test_a_lost_object_is_found(self) -> None:
-        self.assertEqual(soak.judged(self.record(objects=9)), "2 objects more are in the heap")
-
-    def test_corrected_decisions_are_counted(self) -> None:
-        text = ("placement violations 1\nmigration violations 4\ncore algorithm runnable coming   weight   switches\n"
-                "   0       cfs        0      0        0         10           0          0          0               5          2\n"
-                "   1       cfs        0      0        0         10           0          0          0               5          0\n"
-                "migrations of core 0: pushed 9 asked 9 given 9 refused 9 offered 9\n")
-        self.assertEqual(soak.violations(text), 7)
 
 
 if __name__ == "__main__":

@@ -64,6 +64,9 @@ class Static(unittest.TestCase):
         base.write_bytes(cpio.archive([cpio.file("init", b"i", executable=True)]))
         joined = payload.initramfs({"p": b"123"}, Path(self.directory.name) / "w", base)
         self.assertEqual([entry.name for entry in cpio.read(joined.read_bytes())], ["init", "host", "host/p"])
+        joined = payload.initramfs({"b": b"2", "d/e/f": b"1"}, Path(self.directory.name) / "w", base)
+        self.assertEqual([entry.name for entry in cpio.read(joined.read_bytes())],
+                         ["init", "host", "host/d", "host/d/e", "host/b", "host/d/e/f"])
         self.assertEqual(payload.initramfs({}, Path(self.directory.name), base), base)
 
     def test_the_entry_of_a_pvh_kernel_is_found(self) -> None:
