@@ -8,6 +8,28 @@
 
 namespace corral::fs {
 
+// A name's copy on the heap, until a Place takes it over.
+class NameCopy {
+ public:
+  NameCopy() = default;
+  NameCopy(const NameCopy&) = delete;
+  NameCopy& operator=(const NameCopy&) = delete;
+  ~NameCopy() { memory::release(text_); }
+  // Once, of a name that is not empty; enomem.
+  Result<void> make(std::string_view name) {
+    text_ = static_cast<char*>(memory::allocate(name.size()));
+    if (text_ == nullptr) return Errno::enomem;
+    size_ = static_cast<u16>(name.size());
+    memcpy(text_, name.data(), name.size());
+    return {};
+  }
+
+ private:
+  friend class Place;
+  u16 size_ = 0;
+  char* text_ = nullptr;
+};
+
 class Place {
  public:
   Place() = default;
@@ -28,11 +50,10 @@ class Place {
     return std::string_view{to.data(), size};
   }
 
-  // `text` is a copy of the name on the heap, taken over. Both changes answer the directory before.
-  [[nodiscard]] Ref<Inode> set(Inode& directory, char* text, u64 size) {
-    memory::release(text_);
-    text_ = text;
-    size_ = static_cast<u16>(size);
+  // Both changes answer the directory before.
+  [[nodiscard]] Ref<Inode> set(Inode& directory, NameCopy& name) {
+    std::swap(text_, name.text_);
+    size_ = name.size_;
     return std::exchange(directory_, Ref<Inode>::share(directory));
   }
   [[nodiscard]] Ref<Inode> leave() { return std::exchange(directory_, Ref<Inode>{}); }

@@ -92,13 +92,12 @@ Result<Ref<Node>> Ext2FileSystem::node(u32 number, Node* parent, std::string_vie
       leftovers.add(Ref<Inode>{node});
       return v.damaged("a directory has two names", number);
     }
-    auto* text = static_cast<char*>(memory::allocate(name.size() + 1));
-    if (text == nullptr) {
+    NameCopy copy;
+    if (!copy.make(name)) {
       leftovers.add(Ref<Inode>{node});
       return Errno::enomem;
     }
-    memcpy(text, name.data(), name.size());
-    leftovers.add(node->place.set(*parent, text, name.size()));
+    leftovers.add(node->place.set(*parent, copy));
   }
   touch(*node, leftovers);
   return node;

@@ -12,25 +12,6 @@ namespace {
 
 constexpr u32 rename_noreplace = 1, rename_exchange = 2;
 
-// A name's copy on the heap, until a node takes it over.
-class NameCopy {
- public:
-  NameCopy() = default;
-  NameCopy(const NameCopy&) = delete;
-  NameCopy& operator=(const NameCopy&) = delete;
-  ~NameCopy() { memory::release(text_); }
-  Result<void> make(std::string_view name) {
-    text_ = static_cast<char*>(memory::allocate(name.size() + 1));
-    if (text_ == nullptr) return Errno::enomem;
-    memcpy(text_, name.data(), name.size());
-    return {};
-  }
-  [[nodiscard]] char* take() { return std::exchange(text_, nullptr); }
-
- private:
-  char* text_ = nullptr;
-};
-
 // `ancestor` is `directory`, or a directory above it. With the file system's lock.
 bool lies_in(Node& directory, const Node& ancestor) {
   for (auto* node = &directory; node != nullptr; node = static_cast<Node*>(node->place.directory().get())) {
@@ -132,12 +113,12 @@ Result<void> DirectoryNode::rename(std::string_view name, Inode& target, std::st
     if (file->covered.load(Order::relaxed) || (other && other->covered.load(Order::relaxed))) return Errno::ebusy;
     TRY(volume.rename(number, name, to.number, new_name, exchange, now));
     if (other && exchange) {
-      leftovers.add(other->place.set(*this, old_copy.take(), name.size()));
+      leftovers.add(other->place.set(*this, old_copy));
     } else if (other) {
       if (other->links() == 0) ext2().note_removed(*other, leftovers);
       if (other->place.is(to, new_name)) leftovers.add(other->place.leave());
     }
-    leftovers.add(file->place.set(to, new_copy.take(), new_name.size()));
+    leftovers.add(file->place.set(to, new_copy));
     return {};
   });
 }

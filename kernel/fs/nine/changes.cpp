@@ -290,10 +290,10 @@ Result<void> RenameChange::talk(Waiter& waiter) {
   to_->forget_name(new_name_.text(), leftovers);
   if (!file) return {};
   const std::string_view name = new_name_.text();
-  auto* text = static_cast<char*>(memory::allocate(name.size() + 1));
-  leftovers.add(text != nullptr ? file->place.set(*to_, text, name.size()) : file->place.leave());
-  if (text == nullptr) return {};  // its path is not known; the next look-up finds it
-  memcpy(text, name.data(), name.size());
+  NameCopy copy;
+  const Result<void> copied = copy.make(name);
+  leftovers.add(copied.ok() ? file->place.set(*to_, copy) : file->place.leave());
+  if (!copied) return {};  // its path is not known; the next look-up finds it
   file->known.changed_ns = now;
   to_->set_name(name, file.get(), leftovers);
   return {};

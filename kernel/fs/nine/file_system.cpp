@@ -118,11 +118,8 @@ Result<Ref<Node>> NineFileSystem::adopt(const FileAttributes& attributes, u32 fi
     nodes_.insert(*node);
   }
   if (parent != nullptr && !node->place.is(*parent, name)) {
-    auto* text = static_cast<char*>(memory::allocate(name.size() + 1));
-    if (text != nullptr) {
-      memcpy(text, name.data(), name.size());
-      leftovers.add(node->place.set(*parent, text, name.size()));
-    }
+    NameCopy copy;
+    if (copy.make(name)) leftovers.add(node->place.set(*parent, copy));
   }
   touch(*node, leftovers);
   return node;
