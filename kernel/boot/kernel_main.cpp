@@ -130,8 +130,8 @@ void start_bootstrap_core() {
   sched::patience_ns.store(static_cast<i64>(options.patience_ms) * 1'000'000, Order::relaxed);
   sched::fallbacks::set_seed(options.interleave_seed);
   if (options.check == "panic") invariants::panic_at_the_first();
-  SchedulingManager::Options policies{options.algorithm, options.placement, options.migration, nanoseconds(tick_ns),
-                                      options.queues == "global"};
+  SchedulingManager::Options policies{options.algorithm,    options.placement,          options.migration,
+                                      nanoseconds(tick_ns), options.queues == "global", options.wakes == "waker"};
   if (!scheduling().initialise(policies)) {
     must(scheduling().initialise({.tick = nanoseconds(tick_ns)}), "no scheduling policy can be used");
   }

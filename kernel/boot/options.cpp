@@ -37,6 +37,8 @@ constexpr OptionDescription table[] = {
     text("sched.migration", &O::migration, "migration policy for waiting and preempted threads, with its tunables"),
     choice("sched.check", &O::check, "report|panic", "when an invariant of scheduling is violated: say so and go on, or panic"),
     text("sched.groups", &O::groups, "core groups for real-time and other threads, by a method with its tunables"),
+    choice("sched.wakes", &O::wakes, "home|waker",
+           "who places a woken thread: the core where it slept, or the one that wakes it"),
     choice("sched.queues", &O::queues, "per-core|global", "where threads wait: a run queue for each core, or one for all"),
     choice("counters", &O::counters, "auto|none|pmu|model|pages",
            "who counts what threads use, for policies that go by it; auto: the best there is, while it is wanted"),

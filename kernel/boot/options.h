@@ -24,6 +24,7 @@ struct Options {
   std::string_view migration = "pull";
   std::string_view groups = "none";
   std::string_view queues = "per-core";
+  std::string_view wakes = "home";
   std::string_view counters = "auto";
   std::string_view check = "report";
   std::string_view init = "/init";

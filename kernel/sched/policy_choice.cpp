@@ -116,6 +116,15 @@ const Descriptor* choose(std::span<const Descriptor* const> policies, std::strin
   return nullptr;
 }
 
+bool choose_of_two(std::string_view text, std::string_view usual, std::string_view other, bool& is_other, Refusal& why) {
+  if (text != usual && text != other) {
+    say(why, "there is no {}; there are {} and {}", text, usual, other);
+    return false;
+  }
+  is_other = text == other;
+  return true;
+}
+
 }  // namespace
 
 const AlgorithmDescriptor* choose_algorithm(std::string_view text, Duration tick, TunableValues& values, Refusal& why) {
@@ -135,12 +144,11 @@ const GroupingDescriptor* choose_grouping(std::string_view text, Duration tick, 
 }
 
 bool choose_queues(std::string_view text, bool& global, Refusal& why) {
-  if (text != "global" && text != "per-core") {
-    say(why, "there is no {}; there are per-core and global", text);
-    return false;
-  }
-  global = text == "global";
-  return true;
+  return choose_of_two(text, "per-core", "global", global, why);
+}
+
+bool choose_wakes(std::string_view text, bool& waker, Refusal& why) {
+  return choose_of_two(text, "home", "waker", waker, why);
 }
 
 std::string_view write_value(const Tunable& tunable, i64 value, std::span<char> to) {

@@ -28,6 +28,7 @@ struct Refusal {
 
 // Where threads wait, as sched.queues= says: "per-core" or "global", which `global` tells. False: refused for `why`.
 [[nodiscard]] bool choose_queues(std::string_view text, bool& global, Refusal& why);
+[[nodiscard]] bool choose_wakes(std::string_view text, bool& waker, Refusal& why);
 
 // A value of a tunable, in its unit, as people write it: a number, one of its names, "1:3". A prefix of `to`.
 [[nodiscard]] std::string_view write_value(const Tunable& tunable, i64 value, std::span<char> to);

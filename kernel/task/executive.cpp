@@ -171,7 +171,18 @@ bool Executive::finish_step() {
   charge_system();
   core_.scheduler->leave(thread.entity, sched::LeaveReason::blocked);
   current_ = nullptr;
-  if (thread.has_requests()) look_at(thread);  // woken, or a signal came, while the step was running
+  if (thread.has_requests()) {  // woken, or a signal came, while the step was running
+    look_at(thread);
+  } else if (scheduling().wakers_place() && thread.may_be_anybodys()) {
+    leave_to_wakers(thread);
+  }
+}
+
+// Who asks something of it from now on becomes its home, or has told this core, which becomes it then.
+void Executive::leave_to_wakers(Thread& thread) {
+  let_go_of(thread);
+  interleave::point();
+  thread.set_home(Thread::anybody);
 }
 
 void Executive::preempt_current() {

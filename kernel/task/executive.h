@@ -73,6 +73,7 @@ class Executive {
   // The same for a step that begins now, of a thread that comes from user mode.
   bool run_new_step(Step step);
   void block_current();
+  void leave_to_wakers(Thread& thread);  // it sleeps
   void let_go_of_current();  // it has ended
   void preempt_current();
   void load(Thread& thread);

@@ -129,9 +129,13 @@ void Thread::request(Request what) {
 CoreId Thread::settled_home() {
   for (;;) {
     const CoreId home = this->home();
-    if (home != sched::no_core) [[likely]]
+    if (home.value < sched::no_core.value) [[likely]]
       return home;
-    if (this_core().executive->take_from_global(*this)) return this_core().id();
+    const CoreId here = this_core().id();
+    CoreId expected = anybody;
+    const bool taken = home == anybody ? home_.compare_exchange(expected, here, Order::acquire, Order::relaxed)
+                                       : this_core().executive->take_from_global(*this);
+    if (taken) return here;
   }
 }
 

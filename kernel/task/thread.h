@@ -55,7 +55,8 @@ class Thread final : public RefCounted<Thread>, public Waiter {
 
   [[nodiscard]] ThreadId id() const { return id_; }
   [[nodiscard]] Process& process() const { return *process_; }
-  // sched::no_core: it waits in the global queue (sched/engine/global_queue.h).
+  // sched::no_core: it waits in the global queue (sched/engine/global_queue.h). `anybody`: it sleeps, and the first core that
+  // wants something of it becomes its home.
   [[nodiscard]] CoreId home() const { return home_.load(Order::acquire); }
   [[nodiscard]] ThreadState state() const { return state_.load(Order::relaxed); }
 
@@ -156,10 +157,13 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   // For those who look: its home, or where it ran last.
   [[nodiscard]] CoreId shown_core() const {
     const CoreId home = this->home();
-    return home != sched::no_core ? home : entity.last_core;
+    return home.value < sched::no_core.value ? home : entity.last_core;
   }
   // Any core: home(), where the calling core becomes home if nobody is.
   [[nodiscard]] CoreId settled_home();
+  static constexpr CoreId anybody{sched::no_core.value + 1};
+  // Of one that sleeps: no timer of this core's is to end its wait.
+  [[nodiscard]] bool may_be_anybodys() const { return !timeout_.pending() && !entity.has_deadline(); }
   [[nodiscard]] u32 take_requests() { return requests_.fetch_and(~all_requests, Order::acq_rel) & all_requests; }
   [[nodiscard]] bool has_requests() const { return (requests_.load(Order::relaxed) & all_requests) != 0; }
   // The message that told home to look has arrived: the letter may be used again.

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from lab import boot_options
 from lab.soak.loads import Load
 
-KINDS = ("algorithm", "placement", "migration", "groups", "queues")
+KINDS = ("algorithm", "placement", "migration", "groups", "queues", "wakes")
+ARRANGEMENTS = ("queues", "wakes")  # options with a choice of words, which are no policies
 # Never takes a core away: programs that wait in loops would wait for ever.
 WITHOUT_PREEMPTION = ("fifo",)
 LAYOUTS = ("grouped", "alternate", "double-alternate")
@@ -51,13 +52,14 @@ class Round:
 
 def usual() -> tuple[str, ...]:
     """The policies that the kernel comes with."""
-    defaults = {"algorithm": "cfs", "placement": "least-loaded", "migration": "pull", "groups": "none", "queues": "per-core"}
+    defaults = {"algorithm": "cfs", "placement": "least-loaded", "migration": "pull", "groups": "none", "queues": "per-core",
+                "wakes": "home"}
     return tuple(f"{kind} {defaults[kind]}" for kind in KINDS)
 
 
 def _names(kind: str) -> list[str]:
-    if kind == "queues":
-        return boot_options.kinds()["sched.queues"].split("|")
+    if kind in ARRANGEMENTS:
+        return boot_options.kinds()[f"sched.{kind}"].split("|")
     return [name for name in boot_options.policies()[f"sched.{kind}"] if name not in WITHOUT_PREEMPTION]
 
 

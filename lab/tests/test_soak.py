@@ -35,8 +35,10 @@ class Plans(unittest.TestCase):
         self.assertEqual({len(one.tasks) for one in rounds[1:]}, set(range(1, plan.MOST_LOADS + 1)))
         self.assertEqual({len(one.changes) for one in rounds}, set(range(plan.MOST_CHANGES + 1)))
         chosen = {tuple(choice.split(":")[0].split()[:2]) for one in rounds for choice in one.policies}
-        known = {(kind, name) for kind in plan.KINDS[:-1] for name in boot_options.policies()[f"sched.{kind}"]}
-        self.assertEqual(chosen, (known | {("queues", "global"), ("queues", "per-core")}) - {("algorithm", "fifo")})
+        policies = {(kind, name) for kind in plan.KINDS if kind not in plan.ARRANGEMENTS
+                    for name in boot_options.policies()[f"sched.{kind}"]}
+        arrangements = {(kind, name) for kind in plan.ARRANGEMENTS for name in boot_options.kinds()[f"sched.{kind}"].split("|")}
+        self.assertEqual(chosen, (policies | arrangements) - {("algorithm", "fifo")})
 
     def test_the_first_round_has_one_of_each(self) -> None:
         self.assertEqual([task.load for task in self.drawn()[0].tasks], WITHOUT_GO)

@@ -21,6 +21,9 @@
  *   enter_global()          Executive::enter_global, GlobalQueue::put; what is under the level's lock is one step
  *   enter_global_again()    Executive::enter_global_again
  *   core, invite_guest()    Executive::invite_guest, GlobalQueue::take
+ *   with -DWAKERS, where a thread that sleeps belongs to nobody, and who wakes it becomes its home:
+ *   settle()                Thread::settled_home
+ *   leave_to_wakers()       Executive::leave_to_wakers; a thread that waits for a timer, too, keeps its home
  *
  * Checked:
  *   - only its home touches the thread (touch()), and it is in one place at a time;
@@ -46,6 +49,10 @@
  *   GLOBAL_KEPT       who puts the thread into the global queue stays its home
  *   GLOBAL_LOST       a thread that was taken out because something is asked of it is not put back
  *   GLOBAL_UNSETTLED  who gets a message about it does not become its home
+ *   with -DWAKERS:
+ *   WAKERS_BOTH       of two who find that it belongs to nobody both become its home
+ *   WAKERS_UNSEEN     a thread of which something is asked already is left to whoever asks next
+ *   WAKERS_UNSETTLED  who gets a message about it does not become its home
  */
 #ifndef CORES
 #define CORES 3
@@ -71,6 +78,7 @@ mtype state = created;
 mtype place = nowhere;
 byte queue_of;                  /* where it is queued or runs */
 #define nobody 255              /* home of who waits in the global queue */
+#define anybody 254             /* home of who sleeps, and may be woken by every core */
 byte allowed = ALL, wished = ALL;
 bool wake_asked, placement_asked, message_on_its_way;  /* requests_ */
 bool letter_used;               /* request_letter_ is in a mailbox */
@@ -101,10 +109,10 @@ inline drop() {
 
 inline settle() {
   h = home;
-#ifdef GLOBAL
   do
-  :: h != nobody -> break
-  :: else ->
+  :: h < anybody -> break
+#ifdef GLOBAL
+  :: h == nobody ->
      atomic { /* under the level's lock */
        if
        :: place == global -> place = nowhere; home = me
@@ -116,8 +124,31 @@ inline settle() {
      :: h == me && place == nowhere && state == runnable -> look_later()
      :: else
      fi
-  od
 #endif
+#ifdef WAKERS
+  :: h == anybody ->
+#ifdef WAKERS_BOTH
+     home = me;
+#else
+     atomic {
+       if
+       :: home == anybody -> home = me
+       :: else
+       fi
+     }
+#endif
+     h = home
+#endif
+  od
+}
+
+inline leave_to_wakers() {
+  touch();
+  if
+  :: in_look_list == me + 1 -> in_look_list = 0
+  :: else -> assert(in_look_list == 0)
+  fi;
+  home = anybody
 }
 
 inline request(is_wake) {
@@ -362,7 +393,7 @@ end:
   :: mail[me]?THREAD ->
      letter_used = false;
      alive();
-#ifdef GLOBAL_UNSETTLED
+#if defined(GLOBAL_UNSETTLED) || defined(WAKERS_UNSETTLED)
      h = me;
 #else
      settle();
@@ -430,10 +461,15 @@ end:
      fi;
      state = sleeping;
      place = nowhere;
-#ifndef NO_LOOK_BLOCKED
+#ifdef WAKERS_UNSEEN
+     leave_to_wakers()
+#elif !defined(NO_LOOK_BLOCKED)
      if
      :: wake_asked || placement_asked -> look_at()
-     :: else
+#ifdef WAKERS
+     :: !wake_asked && !placement_asked -> leave_to_wakers()
+#endif
+     :: !wake_asked && !placement_asked
      fi
 #endif
 #ifndef STAYS

@@ -6,6 +6,7 @@ And policies change ten thousand times under hackbench. Names come from the page
 import itertools
 import random
 import unittest
+import zlib
 
 from lab import boot_options, debian, guest, soak
 from lab.testing.selection import exhaustive
@@ -13,6 +14,7 @@ from lab.testing.selection import exhaustive
 SEED = 11
 SAMPLE = 6
 KINDS = ("algorithm", "placement", "migration", "groups")
+WAKES = ("home", "waker")  # half of them with either
 # Never takes a core away: programs that wait in loops would wait for ever.
 WITHOUT_PREEMPTION = ("fifo",)
 SUITE = ("for i in 1 2 3 4; do (echo $i | cat | cat) & done; wait; "
@@ -28,7 +30,8 @@ class Boots(unittest.TestCase):
         return list(itertools.product(*(boot_options.policies()[f"sched.{kind}"] for kind in KINDS)))
 
     def boot(self, combination: tuple[str, ...]) -> None:
-        options = " ".join(f"sched.{kind}={name}" for kind, name in zip(KINDS, combination))
+        wakes = WAKES[zlib.crc32(" ".join(combination).encode()) % len(WAKES)]
+        options = " ".join(f"sched.{kind}={name}" for kind, name in zip(KINDS, combination)) + f" sched.wakes={wakes}"
         suite = SUITE.format(more="true" if combination[0] in WITHOUT_PREEMPTION else PREEMPTED)
         with self.subTest(options=options), guest.corral(4, options=f"quiet {options}", program=["sh", "-c", suite]) as machine:
             self.assertEqual(machine.ended().status, 0, machine.said()[-2000:])

@@ -7,7 +7,7 @@ import unittest
 from lab import guest, paths, soak
 from lab.testing.shared_guest import SharedGuest
 
-CHOSEN = re.compile(r"^(algorithm|placement|migration|groups|queues) ([\w-]+):(.*)$", re.MULTILINE)
+CHOSEN = re.compile(r"^(algorithm|placement|migration|groups|queues|wakes) ([\w-]+):(.*)$", re.MULTILINE)
 LISTED = re.compile(r"^(\w+) ([\w-]+): (.+)$", re.MULTILINE)
 OF_CORES = re.compile(r"^ +(\d+) +([\w-]+) ", re.MULTILINE)
 PIPES = "for i in 1 2 3 4; do (for j in 1 2 3 4 5; do echo $i | cat | cat; done) & done; wait"
@@ -21,7 +21,7 @@ class Commands(SharedGuest, unittest.TestCase):
 
     def tearDown(self) -> None:
         self.machine.run("corral-sched algorithm cfs; corral-sched placement least-loaded; corral-sched migration pull; "
-                         "corral-sched groups none; corral-sched queues per-core")
+                         "corral-sched groups none; corral-sched queues per-core; corral-sched wakes home")
 
     def said(self, command: str, status: int = 0) -> str:
         answer = self.machine.run(command)
@@ -45,7 +45,7 @@ class Commands(SharedGuest, unittest.TestCase):
         text = self.said("cat /proc/sched-policies")
         listed = {(kind, name) for kind, name, _ in LISTED.findall(text)}
         chosen = CHOSEN.findall(self.said("cat /proc/sched"))
-        self.assertEqual(len(chosen), 5)
+        self.assertEqual(len(chosen), 6)
         self.assertEqual(listed, {(kind, name) for kind, _, names in chosen for name in names.split()})
         shown = self.said("corral-sched list")
         for line in text.splitlines():
@@ -58,15 +58,15 @@ class Commands(SharedGuest, unittest.TestCase):
         shown = self.said("corral-sched list algorithm mlfq")
         self.assertIn("levels=4, 1 to 16: ", shown)
         self.assertNotIn("cfs", shown)
-        self.assertIn("KIND is one of: algorithm, placement, migration, groups, queues", self.said("corral-sched list colour", 2))
+        self.assertIn("KIND is one of: algorithm, placement, migration, groups, queues, wakes", self.said("corral-sched list colour", 2))
 
     def test_everything_is_chosen(self) -> None:
         for words in ("algorithm mlfq:levels=3", "placement blend:cold=9", "migration push", "groups affinity-mask:ratio=1:3",
-                      "queues global"):
+                      "queues global", "wakes waker"):
             self.assertEqual(self.said(f"corral-sched {words}"), "")
         now = {kind: name for kind, name, _ in CHOSEN.findall(self.said("corral-sched"))}
         self.assertEqual(now, {"algorithm": "mlfq", "placement": "blend", "migration": "push", "groups": "affinity-mask",
-                               "queues": "global"})
+                               "queues": "global", "wakes": "waker"})
         self.assertIn("mlfq.levels 3 :", self.said("corral-sched"))
 
     def test_cores_have_timelines_of_their_own(self) -> None:
@@ -95,10 +95,11 @@ class Commands(SharedGuest, unittest.TestCase):
                               ("algorithm mlfq:levels=99", r"levels=99: write levels=NUMBER, 1 to 16"),
                               ("groups affinity-mask:ratio=9:1", r"ratio"),
                               ("queues both", r"there is no both; there are per-core and global"),
+                              ("wakes nobody", r"there is no nobody; there are home and waker"),
                               ("algorithm rr cores 2-9", r"2-9 names cores that there are not; there are 0-3"),
                               ("algorithm rr cores 3-1", r"3-1: write cores as in 0-3,5"),
                               ("placement random cores 1", r"the placement is that of all cores"),
-                              ("colour red", r"colour red: write algorithm, placement, migration, groups or queues")):
+                              ("colour red", r"colour red: write algorithm, placement, migration, groups, queues or wakes")):
             with self.subTest(words=words):
                 said = self.said(f"corral-sched {words}", 1)
                 self.assertRegex(said, rf"corral-sched: {words}: refused: .*{reason}")

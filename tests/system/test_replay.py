@@ -1,5 +1,6 @@
 """What the policies decide in the kernel, they decide in the simulator (docs/replay.md): every timeline, placement and migration."""
 
+import itertools
 import struct
 import subprocess
 import tempfile
@@ -26,12 +27,12 @@ AT, CHOSEN = 16, 16 + 26  # of DecisionAnswered
 NOBODY = 0xFFFF
 
 
-def record(to: Path, algorithm: str, placement: str, migration: str, rounds: int = ROUNDS, queues: str = "per-core") -> Path:
+def record(to: Path, algorithm: str, placement: str, migration: str, rounds: int = ROUNDS, queues: str = "per-core", wakes: str = "home") -> Path:
     """Records a run in a guest of 4 cores, with slices of a millisecond."""
     subprocess.run([str(paths.ROOT / "corral"), "trace", "--yes", "--cores", "4", "--memory", "1G", "--events", "decide", "--output",
                     str(to), "--append",
                     f"timer.hz=1000 sched.algorithm={algorithm} sched.placement={placement} sched.migration={migration} "
-                    f"sched.queues={queues}", "--", "sh", "-c", LOAD.format(rounds=rounds)],
+                    f"sched.queues={queues} sched.wakes={wakes}", "--", "sh", "-c", LOAD.format(rounds=rounds)],
                    stdin=subprocess.DEVNULL, capture_output=True, check=True)
     return to.with_name(to.name + simulate.RECORDINGS)
 
@@ -53,10 +54,10 @@ class Replay(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
 
-    def decided(self, chosen: tuple[str, str, str], rounds: int = ROUNDS) -> Counter[str]:
+    def decided(self, chosen: tuple[str, str, str], rounds: int = ROUNDS, wakes: str = "home") -> Counter[str]:
         """How many decisions of each policy were the same; all have to be."""
         found: Counter[str] = Counter()
-        for policy in simulate.replay(record(self.folder / "run", *chosen, rounds)):
+        for policy in simulate.replay(record(self.folder / "run", *chosen, rounds, wakes=wakes)):
             self.assertEqual((policy["different"], policy["first_difference"]), (0, ""))
             found[f"{policy['kind']} {policy['name']}"] += int(str(policy["decisions"]))
         return found
@@ -65,9 +66,9 @@ class Replay(unittest.TestCase):
         everything = sets()
         self.assertGreaterEqual(len(everything), 6)
         found: Counter[str] = Counter()
-        for chosen in everything:
-            with self.subTest(chosen=chosen):
-                found += self.decided(chosen)
+        for chosen, wakes in zip(everything, itertools.cycle(("home", "waker"))):
+            with self.subTest(chosen=chosen, wakes=wakes):
+                found += self.decided(chosen, wakes=wakes)
         for algorithm, placement, migration in everything:
             self.assertGreater(found[f"algorithm {algorithm}"], 50 * ROUNDS)
             self.assertGreater(found[f"placement {placement}"], 20 * ROUNDS)

@@ -1,5 +1,7 @@
 // /proc/sched: the policies in use and what each core does; written, it chooses others. /proc/sched-policies: all that there
 // are, with their tunables; docs/scheduling.md; the program `corral-sched` shows both. /proc/sched-dump: policies that failed.
+#include <algorithm>
+
 #include "fs/proc/proc.h"
 #include "lib/core_list.h"
 #include "lib/text.h"
@@ -44,16 +46,18 @@ Result<void> choose(std::string_view text, Refusal& why) {
   const std::string_view word = take_word(rest, is_space);
   rest = trim(rest);
   const bool has_where = word == "cores" && !rest.empty();
-  const bool known = kind == "algorithm" || kind == "placement" || kind == "migration" || kind == "groups" || kind == "queues";
+  constexpr std::string_view kinds[] = {"algorithm", "placement", "migration", "groups", "queues", "wakes"};
+  const bool known = std::ranges::find(kinds, kind) != std::end(kinds);
   if (!known || policy.empty() || (!word.empty() && !has_where)) {
-    return refuse(why, "{}: write algorithm, placement, migration, groups or queues, and then POLICY[:TUNABLE=VALUE,...]",
-                  text);
+    return refuse(
+        why, "{}: write algorithm, placement, migration, groups, queues or wakes, and then POLICY[:TUNABLE=VALUE,...]", text);
   }
   if (has_where && kind != "algorithm") return refuse(why, "the {} is that of all cores", kind);
   if (kind == "algorithm") return set_timelines(policy, rest, why);
   if (kind == "placement") return scheduling().set_placement(policy, why);
   if (kind == "migration") return scheduling().set_migration(policy, why);
   if (kind == "queues") return scheduling().set_queues(policy, why);
+  if (kind == "wakes") return scheduling().set_wakes(policy, why);
   return scheduling().set_groups(policy, why);
 }
 
@@ -96,6 +100,8 @@ Result<void> scheduling_policies(TextBuffer& to, const Subject&) {
   list(to, "groups", sched::groupings());
   to.print("queues per-core: a run queue for each core\n");
   to.print("queues global: one ready queue for all cores, with a lock for each priority level\n");
+  to.print("wakes home: who is woken is placed by the core where it slept\n");
+  to.print("wakes waker: who is woken is placed by the core that wakes it\n");
   return {};
 }
 

@@ -99,6 +99,7 @@ Result<void> SchedulingManager::initialise(const Options& options) {
   }
   tick_ = options.tick;
   global_queue_.set_in_use(options.global_queue);
+  wakers_place_.store(options.wakers_place, Order::relaxed);
   algorithm_.store(algorithm, Order::release);
   sched::counting::want(placement->goes_by_resources);
   return {};

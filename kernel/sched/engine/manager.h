@@ -27,6 +27,7 @@ class SchedulingManager {
     std::string_view migration = sched::default_migration;  // sched.migration=, the same
     Duration tick = milliseconds(4);                        // 1 / timer.hz; 1 µs … 1 s
     bool global_queue = false;                              // sched.queues=global
+    bool wakers_place = false;                              // sched.wakes=waker
   };
 
   // ---- boot context ------------------------------------------------------------------------------------------------
@@ -120,6 +121,9 @@ class SchedulingManager {
   Result<void> record_decisions(bool recorded) EXCLUDES(lock_);
   // "global": one queue for all cores; "per-core": one for each. Threads that wait move over.
   Result<void> set_queues(std::string_view text, sched::Refusal& why) EXCLUDES(lock_);
+  // "waker": who wakes a thread that sleeps becomes its home, and places it; "home": its home does, where it slept.
+  Result<void> set_wakes(std::string_view text, sched::Refusal& why) EXCLUDES(lock_);
+  [[nodiscard]] bool wakers_place() const { return wakers_place_.load(Order::relaxed); }
   // Partitions the cores, or unites them. einval: refused, ebusy: the last change is still under way, both with the reason
   // in `why`; nothing changed. Also in the boot context.
   Result<void> set_groups(std::string_view text, sched::Refusal& why) EXCLUDES(lock_);
@@ -160,6 +164,7 @@ class SchedulingManager {
   u32 cores_expected_ GUARDED_BY(lock_) = 0;  // no core with this number or a higher one has a scheduler
   AtomicCoreSet ready_;  // cores whose scheduler is complete
   sched::GlobalQueue global_queue_;
+  Atomic<bool> wakers_place_{false};  // changed under lock_; effective for each thread when it goes to sleep
   AtomicCoreSet real_time_waits_;  // cores that look for other cores; each sets its own
   sched::CoreGroups groups_;  // changed under lock_
   DynamicRatio dynamic_ratio_;

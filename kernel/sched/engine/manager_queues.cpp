@@ -1,4 +1,5 @@
-// The part of the SchedulingManager that arranges the run queues: one for each core, or a global one. See global_queue.h.
+// The part of the SchedulingManager that arranges who owns what: run queues, one for each core or a global one (global_queue.h),
+// and threads that sleep.
 #include "lib/format.h"
 #include "sched/engine/change_note.h"
 #include "sched/engine/manager.h"
@@ -16,12 +17,22 @@ Result<void> SchedulingManager::set_queues(std::string_view text, sched::Refusal
   return {};
 }
 
+Result<void> SchedulingManager::set_wakes(std::string_view text, sched::Refusal& why) {
+  bool waker = false;
+  if (!sched::choose_wakes(text, waker, why)) return Errno::einval;
+  LockGuard guard{lock_};
+  wakers_place_.store(waker, Order::relaxed);
+  note_change("wakes", text);
+  return {};
+}
+
 size_t SchedulingManager::describe_queues(char* to, size_t size) const {
   size_t used = 0;
   const auto line = [&](std::string_view format, const auto&... arguments) {
     used += format_to({to + used, size - used}, format, arguments...).size();
   };
   line("queues {}: per-core global\n", global_queue_.in_use() ? "global" : "per-core");
+  line("wakes {}: home waker\n", wakers_place() ? "waker" : "home");
   u64 taken = 0;
   for (u32 level = 0; level < sched::GlobalQueue::levels; ++level) taken += global_queue_.figures(level).taken;
   if (taken == 0) return used;

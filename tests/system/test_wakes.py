@@ -1,0 +1,92 @@
+"""Threads that sleep belong to whoever wakes them (`sched.wakes=waker`): programs run as with homes, and both change under load."""
+
+import unittest
+
+from lab import guest, soak
+from lab.testing.selection import slow
+from lab.testing.shared_guest import SharedGuest
+from lab.trace import records
+
+PIPES = "for i in 1 2 3 4; do (echo $i | cat | cat) & done; wait"
+PROGRAMS = f"{PIPES}; /tests/forktest > /dev/null && /tests/futexqueues > /dev/null && /tests/futexstress > /dev/null && /tests/pipetest > /dev/null"
+# What is asked of threads that sleep: masks, classes, priorities that are lent, signals, registers, stops and ends.
+ASKING = ("affinitytest", "deadlinetest", "pitest", "signalthreads", "signalrestart", "stoptest", "tracecalls", "waittest")
+
+
+def placed_elsewhere(found: list[records.Record]) -> int:
+    """How many woken threads were placed by another core than the one on which they had slept."""
+    slept: dict[int, int] = {}
+    count = 0
+    for record in found:
+        if isinstance(record, records.Switch):
+            slept[record.previous.number] = record.core
+        elif isinstance(record, records.Placement) and record.reason == "woken":
+            count += slept.get(record.thread, record.core) != record.core
+    return count
+
+
+class Wakers(SharedGuest, unittest.TestCase):
+    @classmethod
+    def boot(cls) -> guest.Guest:
+        return guest.corral(cls.CORES, options="quiet sched.wakes=waker")
+
+    def said(self, command: str) -> str:
+        answer = self.machine.run(command)
+        self.assertEqual(answer.status, 0, f"{command}\n{answer.output[-2000:]}")
+        return answer.output
+
+    def tearDown(self) -> None:
+        self.said("echo wakes waker > /proc/sched; echo queues per-core > /proc/sched; echo groups none > /proc/sched")
+        self.assertEqual(soak.violations(self.said("cat /proc/sched")), 0)
+
+    def traced(self) -> list[records.Record]:
+        self.said(f"corral-trace -e switch,place /tmp/records sh -c '{PIPES}; {PIPES}' > /dev/null")
+        return records.decoded(bytes.fromhex(self.said("od -An -v -t x1 /tmp/records")))
+
+    def test_programs_run(self) -> None:
+        self.said(PROGRAMS)
+        self.assertRegex(self.said("cat /proc/sched"), r"(?m)^wakes waker: home waker$")
+
+    def test_who_wakes_places(self) -> None:
+        self.assertGreater(placed_elsewhere(self.traced()), 0)
+        self.said("corral-sched wakes home")
+        # Who slept before that has no home yet.
+        self.said(PIPES)
+        self.assertEqual(placed_elsewhere(self.traced()), 0)
+
+    def test_what_is_asked_of_sleeping_threads_is_done(self) -> None:
+        for program in ASKING:
+            with self.subTest(program=program):
+                self.said(f"/tests/{program}")
+
+    def test_with_one_queue_for_all_cores(self) -> None:
+        self.said("corral-sched queues global")
+        self.said(PROGRAMS)
+
+    def test_groups_keep_their_cores(self) -> None:
+        self.said("corral-sched groups affinity-mask:ratio=1:3")
+        self.said(PROGRAMS)
+
+    def test_it_changes_under_load(self) -> None:
+        self.said(f"({PROGRAMS}; {PROGRAMS}) & for i in $(seq 200); do echo wakes home > /proc/sched; "
+                  "echo wakes waker > /proc/sched; done; wait $!")
+
+
+class Cores(unittest.TestCase):
+    def check(self, cores: int) -> None:
+        program = ["sh", "-c", f"{PROGRAMS} && cat /proc/sched"]
+        with guest.corral(cores, options="quiet sched.wakes=waker", program=program) as machine:
+            self.assertEqual(machine.ended().status, 0, machine.said()[-2000:])
+            self.assertEqual(soak.violations(machine.text.replace("\r", "")), 0)
+
+    def test_on_one(self) -> None:
+        self.check(1)
+
+    @slow
+    def test_on_two_and_eight(self) -> None:
+        for cores in (2, 8):
+            self.check(cores)
+
+
+if __name__ == "__main__":
+    unittest.main()
