@@ -60,6 +60,10 @@ class Global(SharedGuest, unittest.TestCase):
         self.said("/probes/hogs 4 other:1:0 other:1:1 other:1:2 other:1:3 & sleep 1; ls / > /dev/null && ls /tests > /dev/null; "
                   "jobs | grep -q Running && wait")
 
+    def test_who_is_taken_out_for_a_signal_is_somewhere(self) -> None:
+        """Timers send signals to threads that wait there, in the same interrupt in which the checker looks at all threads."""
+        self.said("/probes/hogs 8 signalled:12")
+
     def test_groups_keep_their_cores(self) -> None:
         self.said("corral-sched groups affinity-mask:ratio=1:3")
         self.said(PROGRAMS)

@@ -3,9 +3,10 @@
 //   hogs SECONDS CLASS:COUNT[:CORE[:then-all]]...
 //
 // Each group is COUNT processes that compute and never wait, of CLASS `other`, `fifo`, `rr` or `deadline` (10 ms of each 50 ms); those of
-// class `alarm` sleep for a millisecond again and again, and are above all others but those with deadlines. With a CORE they
-// begin there, and `then-all` lets them go anywhere once all are there. So `hogs 5 other:3:0:then-all` asks whether idle cores
-// get what waits on core 0. Needs the rights for the classes. The last line: "hogs: N processes".
+// class `alarm` sleep for a millisecond again and again, and are above all others but those with deadlines; those of class `signalled` are
+// as `other`, and a timer sends each a signal every millisecond. With a CORE they begin there, and `then-all` lets them go anywhere once
+// all are there. So `hogs 5 other:3:0:then-all` asks whether idle cores get what waits on core 0. Needs the rights for the classes. The
+// last line: "hogs: N processes".
 
 #include "probes/argument.h"
 #include "tests/check.h"
@@ -14,6 +15,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -55,6 +57,10 @@ void take_class(const char* policy) {
       unsigned long runtime = 10'000'000, due = 50'000'000, period = 50'000'000;
     } attributes;
     CHECK_EQ(syscall(SYS_sched_setattr, 0, &attributes, 0), 0);
+  } else if (strcmp(policy, "signalled") == 0) {
+    signal(SIGALRM, [](int) {});
+    const itimerval each_millisecond{{0, 1000}, {0, 1000}};
+    CHECK_EQ(setitimer(ITIMER_REAL, &each_millisecond, nullptr), 0);
   } else if (strcmp(policy, "other") != 0) {
     sched_param parameters{};
     parameters.sched_priority = strcmp(policy, "alarm") == 0 ? priority + 2 : priority;
