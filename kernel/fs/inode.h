@@ -59,8 +59,9 @@ class FileSystem : public RefCounted<FileSystem> {
   virtual Result<void> prepare_unmount(UnmountProgress& progress, bool lazy) {
     return (void)progress, (void)lazy, Result<void>{};
   }
-  // Nobody uses any of its files but the caller, who has so many references to its root and one to it. The table of mounts is locked.
-  [[nodiscard]] virtual bool is_idle(u32 root_references) { return (void)root_references, true; }
+  // Nobody uses any of its files but the caller, who has a reference to its root and one to it. Who only watches a file is told
+  // and does not count. The table of mounts is locked.
+  [[nodiscard]] virtual bool is_idle() { return true; }
   // Unmounted: lets go of what would keep itself alive.
   virtual void dismantle() {}
   // The machine is about to be switched off, no thread runs any more: leaves it in good order. `poll` lets devices finish.

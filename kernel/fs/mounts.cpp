@@ -140,12 +140,12 @@ Result<void> remove(Inode& directory, UnmountProgress& progress, bool lazy) {
     LockGuard guard{table_lock};
     mount = mount_of(directory.file_system());
     if (mount == nullptr) return Errno::einval;  // another thread was first
-    if (!lazy && !file_system->is_idle(1)) return Errno::ebusy;
+    if (!lazy && !file_system->is_idle()) return Errno::ebusy;
     mount->covered->covered.store(false, Order::release);
     IntrusiveList<Mount, &Mount::link>::remove(*mount);
   }
+  notices::gone(*mount->file_system);  // what is only watched is let go of before it is looked at what is in use
   mount->file_system->dismantle();
-  notices::gone(*mount->file_system);
   delete mount;
   return {};
 }

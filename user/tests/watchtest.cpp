@@ -1,4 +1,5 @@
-// Watching files (inotify): every event and its order, cookies, ends of watches, overflow, waiting, many threads.
+// Watching files (inotify): every event and its order, cookies, ends of watches, unmounting, overflow, waiting, many threads.
+// usage: watchtest [EFFORT]; DISK in the environment: a disk with an ext2 that is not mounted, for unmounting that as well.
 
 #include "tests/check.h"
 
@@ -7,6 +8,7 @@
 #include <pthread.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -66,6 +68,7 @@ void clean() {
   for (const char* name : files) unlink(path(name));
   rmdir(path("sub"));
   rmdir(path("sub2"));
+  rmdir(path("mount"));
   rmdir(top);
 }
 
@@ -236,6 +239,59 @@ void check_overflow() {
   CHECK_EQ(close(queue), 0);
 }
 
+// Who watches files keeps nobody from unmounting their file system, and hears of it; who has one open does. Only for who may mount.
+void check_unmounting() {
+  const char* disk = getenv("DISK");
+  CHECK_EQ(mkdir(path("mount"), 0700), 0);
+  if (mount(disk == nullptr ? "none" : disk, path("mount"), disk == nullptr ? "tmpfs" : "ext2", 0, "") != 0) {
+    CHECK(errno == EPERM || errno == EACCES);
+    CHECK_EQ(rmdir(path("mount")), 0);
+    return;
+  }
+  CHECK_EQ(mkdir(path("mount/directory"), 0700), 0);
+  touch("mount/directory/file");
+  const int queue = inotify_init1(IN_NONBLOCK), other = inotify_init1(IN_NONBLOCK);
+  const int root = inotify_add_watch(queue, path("mount"), IN_DELETE_SELF);
+  const int directory = inotify_add_watch(queue, path("mount/directory"), IN_DELETE_SELF);
+  const int watch = inotify_add_watch(other, path("mount/directory/file"), IN_CLOSE);
+  CHECK(root > 0 && directory > 0 && watch > 0);
+  const int file = open(path("mount/directory/file"), O_RDONLY);
+  CHECK(file >= 0);
+  if (disk != nullptr) CHECK_ERRNO(umount(path("mount")), EBUSY);
+  CHECK_EQ(close(file), 0);
+  EXPECT(other, watch, IN_CLOSE_NOWRITE, "");
+  EXPECT_NOTHING(other);
+  EXPECT_NOTHING(queue);
+  CHECK_EQ(umount(path("mount")), 0);
+  EXPECT(other, watch, IN_UNMOUNT, "");
+  EXPECT(other, watch, IN_IGNORED, "");
+  EXPECT_NOTHING(other);
+  int unmounted = 0, ignored = 0;  // which of the two is told first is not said
+  while (const struct inotify_event* event = next_event(queue)) {
+    CHECK(event->wd == root || event->wd == directory);
+    const int bit = event->wd == root ? 1 : 2;
+    if (event->mask == (IN_UNMOUNT | IN_ISDIR)) {
+      CHECK_EQ(unmounted & bit, 0);
+      unmounted |= bit;
+    } else {
+      CHECK_EQ(event->mask, IN_IGNORED);
+      CHECK_EQ(unmounted & bit, bit);
+      ignored |= bit;
+    }
+  }
+  CHECK(unmounted == 3 && ignored == 3);
+  CHECK_ERRNO(inotify_rm_watch(queue, root), EINVAL);
+  CHECK_EQ(close(queue), 0);
+  CHECK_EQ(close(other), 0);
+  if (disk != nullptr) {  // it was left in order, and can be mounted again
+    CHECK_EQ(mount(disk, path("mount"), "ext2", 0, ""), 0);
+    CHECK_EQ(unlink(path("mount/directory/file")), 0);
+    CHECK_EQ(rmdir(path("mount/directory")), 0);
+    CHECK_EQ(umount(path("mount")), 0);
+  }
+  CHECK_EQ(rmdir(path("mount")), 0);
+}
+
 // One thread waits for what others make and remove; it is told of all of it.
 struct Crowd {
   long turns;
@@ -304,6 +360,7 @@ int main(int argc, char** argv) {
   check_making();
   check_names();
   check_use();
+  check_unmounting();
   check_overflow();
   check_threads();
   clean();

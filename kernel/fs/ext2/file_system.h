@@ -41,7 +41,7 @@ class Ext2FileSystem final : public FileSystem {
   [[nodiscard]] bool read_only() const override { return read_only_ || FileSystem::read_only(); }
   Result<void> sync(u64& progress) override;
   Result<void> prepare_unmount(UnmountProgress& progress, bool lazy) override EXCLUDES(lock_);
-  [[nodiscard]] bool is_idle(u32 root_references) override EXCLUDES(lock_);
+  [[nodiscard]] bool is_idle() override EXCLUDES(lock_);
   void dismantle() override EXCLUDES(lock_);
   void shut_down(void (*poll)()) override EXCLUDES(lock_);
 
@@ -81,6 +81,9 @@ class Ext2FileSystem final : public FileSystem {
     Ext2FileSystem& file_system;
   };
   static void work(TimerEvent& event);
+  // Somebody besides the one who unmounts it, and has its root, keeps a file of it: watches do not count, nor files below a
+  // directory. notices::lock() is held.
+  [[nodiscard]] bool used_by_others() REQUIRES(lock_);
   void touch(Node& node, Leftovers& leftovers) REQUIRES(lock_);
   [[nodiscard]] Node* find(u32 number) const REQUIRES(lock_);
   void forget_recent() EXCLUDES(lock_);

@@ -4,6 +4,7 @@
 #include "fs/cache/write_back.h"
 #include "fs/ext2/file_system.h"
 #include "fs/step_memory.h"
+#include "fs/watch/notices.h"
 #include "task/thread.h"
 
 namespace corral::fs::ext2 {
@@ -92,6 +93,17 @@ Result<void> Ext2FileSystem::finish_shortenings(Waiter& waiter) {
   }
 }
 
+bool Ext2FileSystem::used_by_others() {
+  u64 references = 0;
+  u64 known = 2 + notices::watches_in(*this);  // root_, and the root that the caller has
+  for (const Node* node = nodes_.first(); node != nullptr; node = nodes_.next(*node)) {
+    if (node->references() == 0 || node->is_removed()) return true;  // it is about to end, and gives back its blocks
+    references += node->references();
+    known += node->place.directory() ? 1 : 0;
+  }
+  return references != known;
+}
+
 Result<void> Ext2FileSystem::prepare_unmount(UnmountProgress& progress, bool lazy) {
   if (read_only_) return {};
   Thread& thread = stepping_thread();
@@ -103,8 +115,9 @@ Result<void> Ext2FileSystem::prepare_unmount(UnmountProgress& progress, bool laz
     TRY(write_back::flush_all(progress.files, thread, this));
     write_back::drop_clean(*this);
     (void)TRY(give_back(&thread));
+    LockGuard watches{notices::lock()};
     LockGuard guard{lock_};
-    if (!lazy && node_count_ > 1) return Errno::ebusy;
+    if (!lazy && used_by_others()) return Errno::ebusy;
     progress.phase = own_blocks;
   }
   if (progress.phase == own_blocks) {
@@ -115,8 +128,9 @@ Result<void> Ext2FileSystem::prepare_unmount(UnmountProgress& progress, bool laz
   TRY(disk_.flush());  // once: its outcome is remembered for further runs of the step
   if (lazy) return {};
   if (progress.phase == mark) {
+    LockGuard watches{notices::lock()};
     LockGuard guard{lock_};
-    if (node_count_ > 1) return Errno::ebusy;
+    if (used_by_others()) return Errno::ebusy;
     TRY(volume(&thread).mark(true, wall_time_ns()));
     marked_clean_ = true;
     progress.phase = marked_blocks;
@@ -128,14 +142,15 @@ Result<void> Ext2FileSystem::prepare_unmount(UnmountProgress& progress, bool laz
   return disk_.flush();
 }
 
-bool Ext2FileSystem::is_idle(u32 root_references) {
-  constexpr u32 own = 3;  // the table of mounts', the root's, the caller's
+bool Ext2FileSystem::is_idle() {
+  constexpr u32 own = 2;  // the table of mounts', the caller's; each node has one more
   forget_recent();
   if (!read_only_) write_back::drop_clean(*this);
+  LockGuard watches{notices::lock()};
   LockGuard guard{lock_};
-  const u32 expected = own + (working_ ? 1 : 0);
+  const u64 expected = own + node_count_ + (working_ ? 1 : 0);
   const bool dirty = !read_only_ && (metadata_->pages().has_dirty() || !orphans_.empty());
-  const bool idle = node_count_ == 1 && root_ && root_->references() == root_references + 1 && references() == expected;
+  const bool idle = root_ && !used_by_others() && references() == expected;
   if (idle && !dirty) return true;
   if (!read_only_ && std::exchange(marked_clean_, false)) (void)volume(nullptr).mark(false, wall_time_ns());
   return false;

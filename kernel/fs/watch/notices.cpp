@@ -155,6 +155,19 @@ Atomic<u32>& watches() {
   return watch_count;
 }
 
+SpinLock& lock() {
+  return all_watches;
+}
+
+u64 watches_in(const FileSystem& file_system) NO_THREAD_SAFETY_ANALYSIS {  // the lock is held: see notices.h
+  u64 count = 0;
+  if (!anyone()) return count;
+  for (WatchQueue* queue = all_queues.front(); queue != nullptr; queue = all_queues.next(*queue)) {
+    queue->watches.for_each([&](const FileWatch& watch) { count += &watch.file->file_system() == &file_system ? 1 : 0; });
+  }
+  return count;
+}
+
 namespace detail {
 
 void tell_alone(Inode& file, u32 event) {
@@ -224,7 +237,7 @@ void tell_unmounted(FileSystem& file_system) {
     {
       LockGuard guard{all_watches};
       for (FileWatch* watch = first_of(*file); watch != nullptr; watch = watch->next) {
-        watch->queue.post(watch->number, unmounted, 0, {});
+        watch->queue.post(watch->number, unmounted | kind_of(*file), 0, {});
       }
     }
     tell_end(*file, 0);
