@@ -88,6 +88,10 @@ void Process::remove_thread(Thread& thread) {
       --live_threads_;
       if (live_threads_ == 1) alone_.wake_all();
       if (live_threads_ == 0) last_credentials_ = thread.credentials_;
+      if (thread.id_.value == id_.value) {
+        last_schedule_ = thread.shown_schedule();
+        first_thread_ended_ = true;
+      }
       if (live_threads_ != 0 || state == ProcessState::reaped)
         thread.credentials_->account().threads.fetch_sub(1, Order::relaxed);
     }
@@ -123,6 +127,12 @@ Ref<Thread> Process::find_thread(ThreadId id) {
     if (thread.id() == id) found = Ref<Thread>::share(thread);
   });
   return found;
+}
+
+Result<Thread::ShownSchedule> Process::last_schedule() {
+  LockGuard guard{lock_};
+  if (!first_thread_ended_) return Errno::esrch;
+  return last_schedule_;
 }
 
 Ref<Thread> Process::next_thread(ThreadId after) {

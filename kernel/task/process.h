@@ -63,6 +63,8 @@ class Process final : public RefCounted<Process> {
   }
   [[nodiscard]] u32 thread_count() EXCLUDES(lock_);
   [[nodiscard]] Ref<Thread> find_thread(ThreadId id) EXCLUDES(lock_);
+  // How its first thread was scheduled when it ended, which others may still ask (sched_getscheduler); esrch: it has not ended.
+  [[nodiscard]] Result<Thread::ShownSchedule> last_schedule() EXCLUDES(lock_);
   // The one with the next higher number; null at the end.
   [[nodiscard]] Ref<Thread> next_thread(ThreadId after) EXCLUDES(lock_);
 
@@ -180,6 +182,8 @@ class Process final : public RefCounted<Process> {
   IntrusiveList<Thread, &Thread::process_link_> threads_ GUARDED_BY(lock_);
   Ref<vm::AddressSpace> space_ GUARDED_BY(lock_);
   Ref<Credentials> last_credentials_ GUARDED_BY(lock_);  // of the thread that left last; null while there are threads
+  Thread::ShownSchedule last_schedule_ GUARDED_BY(lock_){};
+  bool first_thread_ended_ GUARDED_BY(lock_) = false;  // last_schedule_ is that of the first thread
   IntrusiveList<ProcessListener, &ProcessListener::listener_link> listeners_ GUARDED_BY(lock_);
   bool ended_ GUARDED_BY(lock_) = false;  // and the listeners have been told
   Atomic<bool> ending_{false};
@@ -238,6 +242,8 @@ namespace processes {
 [[nodiscard]] Ref<Process> find(ProcessId id);
 [[nodiscard]] Ref<Process> next(ProcessId after);  // the one with the next higher id; null at the end
 [[nodiscard]] Ref<Thread> find_thread(ThreadId id);
+// How the thread is scheduled, or was when it ended, if it is the first one of a process that is still there. esrch.
+[[nodiscard]] Result<Thread::ShownSchedule> schedule_of(ThreadId id);
 // Calls visit(process) for each, in order of ids, with a reference held and no lock. False from visit ends the walk.
 template <class Visitor>
 void for_each(Visitor&& visit) {

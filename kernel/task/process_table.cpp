@@ -96,6 +96,13 @@ Ref<Thread> find_thread(ThreadId id) {
   return thread == nullptr ? Ref<Thread>{} : Ref<Thread>::share(*thread);
 }
 
+Result<Thread::ShownSchedule> schedule_of(ThreadId id) {
+  if (const Ref<Thread> thread = find_thread(id)) return thread->shown_schedule();
+  const Ref<Process> process = find(ProcessId{id.value});
+  if (!process) return Errno::esrch;
+  return process->last_schedule();
+}
+
 u32 count() {
   LockGuard guard{table.lock};
   return table.process_count;

@@ -148,6 +148,10 @@ CoreSet Thread::shown_affinity() const {
   return scheduling().shown_mask(affinity(), effective_priority() != 0);
 }
 
+Thread::ShownSchedule Thread::shown_schedule() const {
+  return {policy_and_priority(), nice(), shown_affinity(), reservations::of(*this)};
+}
+
 void Thread::change_nice(i32 nice) {
   wanted_nice_.store(nice, Order::relaxed);
   request(Request::placement);

@@ -201,6 +201,15 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   }
   [[nodiscard]] Policy policy_and_priority() const { return unpack(policy_.load(Order::relaxed)); }
   [[nodiscard]] u32 policy() const { return policy_and_priority().policy; }
+  // How it is scheduled, as it is told to those who ask.
+  struct ShownSchedule {
+    Policy policy{};
+    i32 nice = 0;
+    CoreSet cores{};
+    sched::Reservation reservation{};  // none: it has no deadline
+    [[nodiscard]] bool has_deadline() const { return policy.priority == sched::deadline_priority; }
+  };
+  [[nodiscard]] ShownSchedule shown_schedule() const;
   // The highest real-time priority of those who wait for futexes that it has (task/pi_futex.h); 0: none.
   void inherit_priority(u32 priority);
   [[nodiscard]] u32 inherited_priority() const { return inherited_.load(Order::relaxed); }

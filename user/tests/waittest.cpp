@@ -3,7 +3,9 @@
 
 #include "tests/children.h"
 
+#include <sched.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -93,6 +95,32 @@ void test_sigchld() {
   CHECK_EQ(sigaction(SIGCHLD, &before, nullptr), 0);
 }
 
+// Who has ended can be asked how it was scheduled, until it is waited for.
+void check_schedule_of_zombie(pid_t child, int policy, int nice_value) {
+  CHECK_EQ(syscall(SYS_sched_getscheduler, child), policy);
+  int priority = 5;
+  CHECK_EQ(syscall(SYS_sched_getparam, child, &priority), 0);
+  CHECK_EQ(priority, 0);
+  struct {
+    unsigned size, policy;
+    unsigned long flags;
+    int nice;
+    unsigned priority;
+    unsigned long runtime, deadline, period;
+  } attributes = {};
+  CHECK_EQ(syscall(SYS_sched_getattr, child, &attributes, sizeof attributes, 0), 0);
+  CHECK(attributes.policy == static_cast<unsigned>(policy) && attributes.nice == nice_value && attributes.priority == 0);
+  struct timespec interval = {-1, -1};
+  CHECK_EQ(syscall(SYS_sched_rr_get_interval, child, &interval), 0);
+  CHECK(interval.tv_sec == 0 && interval.tv_nsec >= 0);
+  cpu_set_t cores;
+  CHECK_EQ(sched_getaffinity(child, sizeof cores, &cores), 0);
+  CHECK(CPU_COUNT(&cores) > 0);
+  errno = 0;
+  CHECK_EQ(getpriority(PRIO_PROCESS, static_cast<id_t>(child)), nice_value);
+  CHECK_EQ(errno, 0);
+}
+
 void test_waiting() {
   CHECK_ERRNO(waitpid(-1, nullptr, 0), ECHILD);
   CHECK_ERRNO(waitpid(-1, nullptr, WNOHANG), ECHILD);
@@ -116,6 +144,19 @@ void test_waiting() {
   CHECK_EQ(info.si_pid, child);
   CHECK_EQ(info.si_status, 6);
   CHECK_EQ(kill(child, 0), 0);
+  check_schedule_of_zombie(child, 0, 0);
+  expect_exit(child, 6);
+  CHECK_ERRNO(syscall(SYS_sched_getscheduler, child), ESRCH);
+  CHECK_ERRNO(getpriority(PRIO_PROCESS, static_cast<id_t>(child)), ESRCH);
+  constexpr int batch = 3, nice_value = 7;
+  child = spawn([] {
+    const int priority = 0;
+    CHECK_EQ(syscall(SYS_sched_setscheduler, 0, batch, &priority), 0);
+    CHECK_EQ(setpriority(PRIO_PROCESS, 0, nice_value), 0);
+    return 6;
+  });
+  CHECK_EQ(waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
+  check_schedule_of_zombie(child, batch, nice_value);
   expect_exit(child, 6);
   CHECK_ERRNO(kill(child, 0), ESRCH);
 

@@ -50,6 +50,7 @@ Result<Whose> whose_priority(Call& call) {
 
 Result<i64> sys_getpriority(Call& call) {
   i64 highest = 0;
+  if (call.number(0) == 0 && call.number(1) != 0) return i64{20 - TRY(processes::schedule_of({call.number(1)})).nice};
   TRY(for_those(call, TRY(whose_priority(call)), call.number(1), [&](const Thread& thread) {
     const i64 told = 20 - thread.nice();
     if (told > highest) highest = told;

@@ -33,6 +33,13 @@ Result<Ref<Thread>> thread_of(Call& call, i32 id) {
   return thread;
 }
 
+// The same for those who only ask: also of one that has ended and is not waited for yet.
+Result<Thread::ShownSchedule> schedule_of(Call& call, i32 id) {
+  if (id < 0) return Errno::einval;
+  if (id == 0) return call.thread.shown_schedule();
+  return processes::schedule_of({id});
+}
+
 bool has_deadline(const Thread& thread) {
   return thread.policy_and_priority().priority == sched::deadline_priority;
 }
@@ -63,8 +70,8 @@ Result<i64> sys_sched_getaffinity(Call& call) {
   const u64 needed = round_up(cores::count(), 64) / 8;
   if (call.argument[1] < needed || call.argument[1] % 8 != 0) return Errno::einval;
   if (call.number(0) < 0) return Errno::esrch;
-  const Ref<Thread> thread = TRY(thread_of(call, call.number(0)));
-  const CoreSet set = thread->shown_affinity() & cores::online();
+  const Thread::ShownSchedule schedule = TRY(schedule_of(call, call.number(0)));
+  const CoreSet set = schedule.cores & cores::online();
   u64 words[CoreSet::words];
   for (u32 i = 0; i < CoreSet::words; ++i) words[i] = set.word(i);
   const u64 size = call.argument[1] < sizeof words ? call.argument[1] : sizeof words;
@@ -116,8 +123,8 @@ Result<i64> sys_sched_setscheduler(Call& call) {
   return tell(call, *thread);
 }
 Result<i64> sys_sched_getscheduler(Call& call) {
-  const Ref<Thread> thread = TRY(thread_of(call, call.number(0)));
-  return i64{thread->policy()};
+  const Thread::ShownSchedule schedule = TRY(schedule_of(call, call.number(0)));
+  return i64{schedule.policy.policy};
 }
 Result<i64> sys_sched_setparam(Call& call) {
   if (has_told(call)) return tell(call, call.thread);
@@ -132,8 +139,8 @@ Result<i64> sys_sched_setparam(Call& call) {
 }
 Result<i64> sys_sched_getparam(Call& call) {
   if (call.argument[1] == 0 || call.number(0) < 0) return Errno::einval;
-  const Ref<Thread> thread = TRY(thread_of(call, call.number(0)));
-  const u32 priority = has_deadline(*thread) ? 0 : thread->policy_and_priority().priority;
+  const Thread::ShownSchedule schedule = TRY(schedule_of(call, call.number(0)));
+  const u32 priority = schedule.has_deadline() ? 0 : schedule.policy.priority;
   TRY(call.write(call.address(1), priority));
   return 0;
 }
@@ -141,8 +148,8 @@ Result<i64> sys_sched_getparam(Call& call) {
 // The quantum of SCHED_RR; for SCHED_FIFO and SCHED_DEADLINE, which have none, 0; for the others a turn of the timeline.
 Result<i64> sys_sched_rr_get_interval(Call& call) {
   if (call.number(0) < 0) return Errno::einval;
-  const Ref<Thread> thread = TRY(thread_of(call, call.number(0)));
-  const u32 policy = thread->policy() & ~Thread::reset_on_fork;
+  const Thread::ShownSchedule schedule = TRY(schedule_of(call, call.number(0)));
+  const u32 policy = schedule.policy.policy & ~Thread::reset_on_fork;
   const i64 ns = policy == fifo || policy == deadline ? 0
                  : policy == round_robin              ? sched::real_time_quantum.ns
                                                       : scheduling().tick().ns;
@@ -175,21 +182,21 @@ Result<i64> sys_sched_getattr(Call& call) {
       static_cast<u32>(call.argument[3]) != 0) {
     return Errno::einval;
   }
-  const Ref<Thread> thread = TRY(thread_of(call, call.number(0)));
+  const Thread::ShownSchedule schedule = TRY(schedule_of(call, call.number(0)));
   SchedulingAttributes attributes{};
   attributes.size = size < sizeof attributes ? size : sizeof attributes;
-  const Thread::Policy has = thread->policy_and_priority();
+  const Thread::Policy has = schedule.policy;
   attributes.policy = has.policy & ~Thread::reset_on_fork;
   attributes.flags = (has.policy & Thread::reset_on_fork) != 0 ? flag_reset_on_fork : 0;
   if (attributes.policy == deadline) {
-    const sched::Reservation reservation = reservations::of(*thread);
+    const sched::Reservation& reservation = schedule.reservation;
     attributes.runtime = static_cast<u64>(reservation.runtime.ns);
     attributes.deadline = static_cast<u64>(reservation.deadline.ns);
     attributes.period = static_cast<u64>(reservation.period.ns);
   } else {
     attributes.priority = has.priority;
   }
-  if (has.priority == 0) attributes.nice = thread->nice();
+  if (has.priority == 0) attributes.nice = schedule.nice;
   TRY(vm::copy_out(call.space, call.thread.caller, call.address(1), &attributes, attributes.size));
   return 0;
 }
