@@ -33,7 +33,17 @@ class GeneratedFileSystem final : public FileSystem {
 class GeneratedText final : public OpenFile {
  public:
   GeneratedText(Ref<Inode> inode, u32 flags, const Node& node, const Subject& subject)
-      : OpenFile{static_cast<Ref<Inode>&&>(inode), flags}, node_{node}, subject_{subject} {}
+      : OpenFile{static_cast<Ref<Inode>&&>(inode), flags}, node_{node}, subject_{subject} {
+    if (node.version != nullptr) seen_.store(node.version(nullptr), Order::relaxed);
+  }
+
+  u32 poll(PollEntry* entry) override {
+    if (!can_poll()) return OpenFile::poll(entry);
+    const u64 version = node_.version(entry);
+    const bool changed = seen_.exchange(version, Order::relaxed) != version;
+    return poll_readable | (changed ? poll_err | poll_pri : 0);
+  }
+  [[nodiscard]] bool can_poll() const override { return node_.version != nullptr; }
 
   Result<u64> read(Thread& thread, Transfer& transfer) override {
     u64 position = 0;
@@ -119,6 +129,7 @@ class GeneratedText final : public OpenFile {
   bool made_ GUARDED_BY(lock_) = false;
   bool refused_ GUARDED_BY(lock_) = false;  // text_ says why, and has not been read yet
   u64 position_ GUARDED_BY(lock_) = 0;
+  Atomic<u64> seen_{0};  // the version that was there when it was opened or looked at last
 };
 
 std::string_view dynamic_name(const GeneratedDirectory& directory, i32 number, std::span<char> to) {

@@ -32,6 +32,9 @@ struct Node {
   // Files that are no texts: instead of all that makes, stores or follows anything.
   Result<Ref<OpenFile>> (*open)(Inode& inode, const OpenRequest& request, const Subject& subject) = nullptr;
   [[nodiscard]] constexpr bool writable() const { return store != nullptr || store_or_say != nullptr || open != nullptr; }
+  // Texts whose changes can be waited for (poll: POLLERR and POLLPRI, once for each look that finds one): a number that grows with
+  // each; `entry`, when given, is told of later ones.
+  u64 (*version)(PollEntry* entry) = nullptr;
   // Tells of a process's memory or open files: for those who may look into it (task/authority.h).
   bool guarded = false;
 };

@@ -13,6 +13,14 @@ namespace {
 constinit SpinLock table_lock{Rank::directory, "mounts"};
 constinit IntrusiveList<Mount, &Mount::link> table GUARDED_BY(table_lock);
 
+constinit PollSource watchers{table_lock};
+constinit u64 changes GUARDED_BY(table_lock) = 0;
+
+void tell_change() REQUIRES(table_lock) {
+  ++changes;
+  watchers.notify(poll_err | poll_pri);
+}
+
 template <size_t Size>
 void set_text(char (&to)[Size], std::string_view text) {
   const u64 size = smaller(text.size(), Size - 1);
@@ -83,6 +91,7 @@ Result<void> replace_root(Ref<FileSystem> file_system, std::string_view source, 
       mount = next;
     }
     table.push_front(*root);
+    tell_change();
   }
   while (Mount* mount = gone.pop_front()) delete mount;
   return {};
@@ -106,6 +115,7 @@ Result<void> add(Mount* prepared, Ref<FileSystem> file_system) {
     if (!covered.load(Order::relaxed)) {
       covered.store(true, Order::release);
       table.push_back(*prepared);
+      tell_change();
       return {};
     }
   }
@@ -143,6 +153,7 @@ Result<void> remove(Inode& directory, UnmountProgress& progress, bool lazy) {
     if (!lazy && !file_system->is_idle()) return Errno::ebusy;
     mount->covered->covered.store(false, Order::release);
     IntrusiveList<Mount, &Mount::link>::remove(*mount);
+    tell_change();
   }
   notices::gone(*mount->file_system);  // what is only watched is let go of before it is looked at what is in use
   mount->file_system->dismantle();
@@ -169,6 +180,17 @@ Ref<Inode> covered_by(Inode& file_system_root) {
   LockGuard guard{table_lock};
   Mount* mount = mount_of(file_system_root.file_system());
   return mount == nullptr ? Ref<Inode>{} : mount->covered;
+}
+
+u64 version(PollEntry* entry) {
+  LockGuard guard{table_lock};
+  if (entry != nullptr) watchers.enlist(*entry);
+  return changes;
+}
+
+void note_change() {
+  LockGuard guard{table_lock};
+  tell_change();
 }
 
 void for_each(void (*visit)(void* context, const Mount& mount), void* context) {

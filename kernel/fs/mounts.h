@@ -3,6 +3,7 @@
 #pragma once
 
 #include "fs/inode.h"
+#include "fs/poll_source.h"
 
 namespace corral::fs {
 
@@ -53,6 +54,10 @@ Result<void> remove(Inode& directory, UnmountProgress& progress, bool lazy);
 [[nodiscard]] Ref<Inode> cross(Ref<Inode> directory);
 // The directory that the root of a file system covers; null for the root of all, or a file system that is not mounted.
 [[nodiscard]] Ref<Inode> covered_by(Inode& file_system_root);
+// A number that grows with each change of what the table tells; `entry`, when given, is told of later ones.
+[[nodiscard]] u64 version(PollEntry* entry);
+// The flags of a mounted file system are others now.
+void note_change();
 // Calls visit for each mount, the root first, with the table's lock held (rank directory).
 void for_each(void (*visit)(void* context, const Mount& mount), void* context);
 }  // namespace mounts

@@ -1,6 +1,9 @@
-// A program that runs is not written to, and one that is open for writing does not run (ETXTBSY); and what a file system does not allow as
-// it is mounted: changes (ro), programs (noexec), devices (nodev). usage: busytest [EFFORT]; the second part only for who may mount.
+// A program that runs is not written to, and one that is open for writing does not run (ETXTBSY); what a file system does not allow as it
+// is mounted: changes (ro), programs (noexec), devices (nodev); and waiting for changes of what is mounted. usage: busytest [EFFORT]; all but
+// the first part only for who may mount.
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -101,11 +104,12 @@ void soon_after_the_end() {
   CHECK(unlink("again") == 0);
 }
 
-void mounts() {
+// False: who runs this may not mount.
+bool mounts() {
   CHECK(mkdir("m", 0755) == 0);
   if (mount("none", "m", "tmpfs", MS_NODEV | MS_NOSUID, "") != 0) {
     CHECK((errno == EPERM || errno == EACCES) && rmdir("m") == 0);
-    return;
+    return false;
   }
   struct statvfs s = {};
   CHECK(statvfs("m", &s) == 0 && (s.f_flag & (ST_NODEV | ST_NOSUID | ST_NOEXEC | ST_RDONLY)) == (ST_NODEV | ST_NOSUID));
@@ -152,6 +156,46 @@ void mounts() {
   CHECK(unlink("m/program") == 0 && rmdir("m/d/e") == 0);
   FAILS(mount("none", "m/d", "tmpfs", MS_REMOUNT, ""), EINVAL);
   CHECK(umount("m") == 0 && rmdir("m") == 0);
+  return true;
+}
+
+// /proc/self/mounts and mountinfo can be waited for; each look tells of what has changed since the look before. `m` is mounted in a child.
+void changes_of_mounts() {
+  constexpr short events = POLLPRI | POLLIN;
+  pollfd files[] = {{open("/proc/self/mounts", O_RDONLY), events, 0}, {open("/proc/self/mountinfo", O_RDONLY), events, 0}};
+  CHECK(files[0].fd >= 0 && files[1].fd >= 0);
+  const auto expect = [&](int bits) {
+    CHECK(poll(files, 2, 0) == 2);
+    for (const pollfd& file : files) CHECK(file.revents == (POLLIN | bits));
+  };
+  constexpr int changed = POLLPRI | POLLERR;
+  const int instance = epoll_create1(0), other = open("/proc/mounts", O_RDONLY);
+  epoll_event event = {};
+  event.events = EPOLLPRI;
+  CHECK(instance >= 0 && other >= 0 && epoll_ctl(instance, EPOLL_CTL_ADD, other, &event) == 0);
+  CHECK(epoll_wait(instance, &event, 1, 0) == 0);
+  expect(0);
+  CHECK(mkdir("m", 0755) == 0);
+  const auto wait_for_child = [&](auto&& body) {
+    const pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) _exit(body() ? 0 : 1);
+    pollfd only = {files[0].fd, POLLPRI, 0};
+    CHECK(poll(&only, 1, 60000) == 1 && only.revents == changed);
+    CHECK(poll(&only, 1, 0) == 0);
+    CHECK(epoll_wait(instance, &event, 1, 60000) == 1 && event.events == (EPOLLPRI | EPOLLERR));
+    CHECK(epoll_wait(instance, &event, 1, 0) == 0);
+    int status = 1;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    CHECK(poll(&files[1], 1, 0) == 1 && files[1].revents == (POLLIN | changed));
+    expect(0);
+  };
+  wait_for_child([] { return mount("none", "m", "tmpfs", 0, "") == 0; });
+  wait_for_child([] { return mount("none", "m", "tmpfs", MS_REMOUNT | MS_RDONLY, "") == 0; });
+  expect(0);
+  wait_for_child([] { return umount("m") == 0; });
+  for (const pollfd& file : files) CHECK(close(file.fd) == 0);
+  CHECK(close(other) == 0 && close(instance) == 0 && rmdir("m") == 0);
 }
 
 }  // namespace
@@ -167,7 +211,7 @@ int main(int argc, char** argv) {
   CHECK(mkdir(own, 0755) == 0 && chdir(own) == 0);
   busy_programs();
   soon_after_the_end();
-  mounts();
+  if (mounts()) changes_of_mounts();
   CHECK(rmdir(own) == 0);
   return check_done();
 }

@@ -124,6 +124,7 @@ Result<i64> remount(Inode& directory, u32 flags) {
   if (read_only && !mounted.read_only() && mounted.writers.load(Order::acquire) != 0) return Errno::ebusy;
   if (!read_only && mounted.read_only() && !mounted.forbids(fs::mount_read_only)) return Errno::erofs;
   mounted.flags.store(flags, Order::relaxed);
+  fs::mounts::note_change();
   return 0;
 }
 

@@ -188,8 +188,8 @@ constexpr Node common_nodes[] = {
     {.name = "schedstat", .text = process_schedstat},
     {.name = "sched", .text = process_sched},
     {.name = "fdinfo", .type = FileType::directory, .permissions = 0500, .directory = &descriptor_texts},
-    {.name = "mounts", .text = mount_table},
-    {.name = "mountinfo", .text = mount_info},
+    {.name = "mounts", .text = mount_table, .version = mounts::version},
+    {.name = "mountinfo", .text = mount_info, .version = mounts::version},
     {.name = "fd", .type = FileType::directory, .permissions = 0500, .directory = &descriptors},
     {.name = "cwd",
      .type = FileType::symlink,
@@ -273,7 +273,8 @@ constexpr ProcessNodes all_nodes() {
   for (const Node& node : common_nodes) all.nodes[count++] = node;
   all.nodes[count++] = {.name = "task", .type = FileType::directory, .permissions = 0555, .directory = &tasks};
   all.nodes[count++] = {.name = "oom_score_adj", .permissions = 0644, .text = memory_score_text, .store = set_memory_score};
-  all.nodes[count++] = {.name = "coredump_filter", .permissions = 0644, .text = process_dump_filter, .store = set_process_dump_filter};
+  all.nodes[count++] = {
+      .name = "coredump_filter", .permissions = 0644, .text = process_dump_filter, .store = set_process_dump_filter};
   all.nodes[count++] = {.name = "oom_score", .text = memory_danger};
   return all;
 }
