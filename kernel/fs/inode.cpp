@@ -90,6 +90,19 @@ Result<void> Inode::list(u64, Listing&) {
   return Errno::enotdir;
 }
 
+Result<u64> Inode::attribute(std::string_view, std::span<u8>) {
+  return Errno::eopnotsupp;
+}
+Result<void> Inode::set_attribute(std::string_view, std::span<const u8>, AttributeSetting) {
+  return Errno::eopnotsupp;
+}
+Result<void> Inode::remove_attribute(std::string_view) {
+  return Errno::eopnotsupp;
+}
+Result<u64> Inode::list_attributes(std::span<char>, bool) {
+  return u64{0};
+}
+
 Result<std::string_view> Inode::read_link(std::span<char>) {
   return Errno::einval;
 }

@@ -94,6 +94,13 @@ struct Creation {
   std::string_view target = {};  // symbolic links
 };
 
+// Extended attributes: the longest name, value, and list of all names of a file.
+inline constexpr u64 longest_attribute_name = 255, longest_attribute = 65536, longest_attribute_list = 65536;
+// `create`: it must not be there (eexist); `replace`: it must be (enodata).
+struct AttributeSetting {
+  bool create = false, replace = false;
+};
+
 // A name being opened, in the thread that opens it.
 struct OpenRequest {
   Thread& thread;
@@ -131,6 +138,15 @@ class Inode : public RefCounted<Inode> {
   virtual Result<void> rename(std::string_view name, Inode& target, std::string_view new_name, u32 flags);
   // Gives names from `position` on (0: the beginning, "." first).
   virtual Result<void> list(u64 position, Listing& listing);
+
+  // ---- extended attributes, by names with their namespace ("user.x"), which the caller has checked and may use; eopnotsupp for
+  // files that have none. An empty `to` asks for the size only; erange: `to` is too small.
+  virtual Result<u64> attribute(std::string_view name, std::span<u8> to);  // enodata
+  virtual Result<void> set_attribute(std::string_view name, std::span<const u8> value,
+                                     AttributeSetting setting);  // enospc, enomem
+  virtual Result<void> remove_attribute(std::string_view name);  // enodata
+  // The names, a NUL behind each; with `trusted` also those of that namespace. Files that have none: 0.
+  virtual Result<u64> list_attributes(std::span<char> to, bool trusted);
 
   // ---- symbolic links; einval for others ----
   virtual Result<std::string_view> read_link(std::span<char> to);  // cut when too long, as readlink does

@@ -32,7 +32,7 @@ void RamFileSystem::dismantle() {
 }
 
 FileSystemStatistics RamFileSystem::statistics() {
-  const u64 used = pages_used_.load(Order::relaxed);
+  const u64 used = pages_used_.load(Order::relaxed) + pages_of_bytes();
   const u64 files = files_.load(Order::relaxed);
   return {.magic = tmpfs_magic,
           .blocks = page_limit_,
@@ -43,8 +43,17 @@ FileSystemStatistics RamFileSystem::statistics() {
 }
 
 Result<void> RamFileSystem::charge_page() {
-  if (pages_used_.fetch_add(1, Order::relaxed) >= page_limit_) {
+  if (pages_used_.fetch_add(1, Order::relaxed) + pages_of_bytes() >= page_limit_) {
     discharge(1);
+    return Errno::enospc;
+  }
+  return {};
+}
+
+Result<void> RamFileSystem::charge_bytes(u64 bytes) {
+  bytes_used_.fetch_add(bytes, Order::relaxed);
+  if (pages_used_.load(Order::relaxed) + pages_of_bytes() > page_limit_) {
+    discharge_bytes(bytes);
     return Errno::enospc;
   }
   return {};

@@ -30,6 +30,9 @@ class RamFileSystem final : public FileSystem {
   // Contents: a page more, or `pages` fewer. enospc.
   Result<void> charge_page();
   void discharge(u64 pages) { pages_used_.fetch_sub(pages, Order::relaxed); }
+  // Extended attributes: so many bytes more, or fewer. Together with the contents they keep to the limit. enospc.
+  Result<void> charge_bytes(u64 bytes);
+  void discharge_bytes(u64 bytes) { bytes_used_.fetch_sub(bytes, Order::relaxed); }
   void count_file(bool more);
   // Copies of the archive's pages, which have no limit: one more, or `pages` fewer.
   void count_copy() { copies_.fetch_add(1, Order::relaxed); }
@@ -42,9 +45,12 @@ class RamFileSystem final : public FileSystem {
  private:
   RamFileSystem(const char* type, u64 page_limit) : type_{type}, page_limit_{page_limit} {}
 
+  [[nodiscard]] u64 pages_of_bytes() const { return round_up(bytes_used_.load(Order::relaxed), page_size) / page_size; }
+
   const char* type_;
   const u64 page_limit_;
   Atomic<u64> pages_used_{0};
+  Atomic<u64> bytes_used_{0};
   Atomic<u64> copies_{0};
   Atomic<u64> files_{0};
   Atomic<u64> next_inode_{1};

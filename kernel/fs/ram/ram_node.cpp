@@ -2,6 +2,7 @@
 #include "fs/ram/ram_node.h"
 
 #include "fs/device_files.h"
+#include "fs/ram/ram_attributes.h"
 #include "fs/ram/ram_directory.h"
 #include "lib/memory_functions.h"
 #include "memory/heap.h"
@@ -22,7 +23,43 @@ RamNode::RamNode(RamFileSystem& file_system, FileType type, u32 permissions)
 RamNode::~RamNode() {
   if (has_handle_.load(Order::relaxed)) [[unlikely]]
     ram().handles().forget(number_);
+  delete extended_.load(Order::acquire);
   ram().count_file(false);
+}
+
+Result<u64> RamNode::attribute(std::string_view name, std::span<u8> to) {
+  RamAttributes* attributes = extended_.load(Order::acquire);
+  if (attributes == nullptr) return Errno::enodata;
+  return attributes->get(name, to);
+}
+
+Result<void> RamNode::set_attribute(std::string_view name, std::span<const u8> value, AttributeSetting setting) {
+  RamAttributes* attributes = extended_.load(Order::acquire);
+  if (attributes == nullptr) {
+    RamAttributes* made = TRY(memory::make<RamAttributes>(ram()));
+    if (extended_.compare_exchange(attributes, made, Order::acq_rel, Order::acquire)) {
+      attributes = made;
+    } else {
+      delete made;  // another thread was first, and its own is there
+    }
+  }
+  TRY(attributes->set(name, value, setting));
+  changed_ns_.store(wall_time_ns(), Order::relaxed);
+  return {};
+}
+
+Result<void> RamNode::remove_attribute(std::string_view name) {
+  RamAttributes* attributes = extended_.load(Order::acquire);
+  if (attributes == nullptr) return Errno::enodata;
+  TRY(attributes->remove(name));
+  changed_ns_.store(wall_time_ns(), Order::relaxed);
+  return {};
+}
+
+Result<u64> RamNode::list_attributes(std::span<char> to, bool trusted) {
+  RamAttributes* attributes = extended_.load(Order::acquire);
+  if (attributes == nullptr) return u64{0};
+  return attributes->list(to, trusted);
 }
 
 Attributes RamNode::attributes() {

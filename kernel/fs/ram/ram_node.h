@@ -5,6 +5,7 @@
 
 namespace corral::fs {
 
+class RamAttributes;
 class RamDirectory;
 
 class RamNode : public Inode {
@@ -17,6 +18,11 @@ class RamNode : public Inode {
   Result<void> change(const AttributeChange& change) override;
   Result<Ref<Inode>> parent() override;
   Result<std::string_view> name(std::span<char> to) override;
+
+  Result<u64> attribute(std::string_view name, std::span<u8> to) override;
+  Result<void> set_attribute(std::string_view name, std::span<const u8> value, AttributeSetting setting) override;
+  Result<void> remove_attribute(std::string_view name) override;
+  Result<u64> list_attributes(std::span<char> to, bool trusted) override;
 
   [[nodiscard]] RamFileSystem& ram() const { return static_cast<RamFileSystem&>(file_system()); }
   [[nodiscard]] virtual u64 size_now() { return 0; }
@@ -43,6 +49,7 @@ class RamNode : public Inode {
 
  private:
   Atomic<bool> has_handle_{false};
+  Atomic<RamAttributes*> extended_{nullptr};  // owned; null until one is set
 };
 
 // Symbolic links.
