@@ -24,6 +24,14 @@ class SharedGuest:
         """A class whose tests need another guest says so here."""
         return guest.corral(cls.CORES, memory_mib=cls.MEMORY_MIB)
 
+    def said(self, command: str, status: int = 0) -> str:
+        """What a command prints that ends as it should."""
+        assert self.machine is not None
+        answer = self.machine.run(command)
+        if answer.status != status:
+            raise AssertionError(f"status {answer.status} instead of {status}: {command}\n{answer.output[-2000:]}")
+        return answer.output
+
     @classmethod
     def tearDownClass(cls) -> None:
         if cls.machine is not None:

@@ -23,11 +23,6 @@ class Commands(SharedGuest, unittest.TestCase):
         self.machine.run("corral-sched algorithm cfs; corral-sched placement least-loaded; corral-sched migration pull; "
                          "corral-sched groups none; corral-sched queues per-core; corral-sched wakes home")
 
-    def said(self, command: str, status: int = 0) -> str:
-        answer = self.machine.run(command)
-        self.assertEqual(answer.status, status, f"{command}:\n{answer.output}")
-        return answer.output
-
     def timelines(self) -> list[str]:
         """What /proc/sched's table says of each core."""
         table = self.said("corral-sched").partition("\ncore ")[2]

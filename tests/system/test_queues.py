@@ -21,11 +21,6 @@ class Global(SharedGuest, unittest.TestCase):
     def boot(cls) -> guest.Guest:
         return guest.corral(cls.CORES, options="quiet sched.queues=global")
 
-    def said(self, command: str) -> str:
-        answer = self.machine.run(command)
-        self.assertEqual(answer.status, 0, f"{command}\n{answer.output[-2000:]}")
-        return answer.output
-
     def tearDown(self) -> None:
         self.said("echo groups none > /proc/sched; echo queues global > /proc/sched")
         self.assertEqual(soak.violations(self.said("cat /proc/sched")), 0)

@@ -30,11 +30,6 @@ class Wakers(SharedGuest, unittest.TestCase):
     def boot(cls) -> guest.Guest:
         return guest.corral(cls.CORES, options="quiet sched.wakes=waker")
 
-    def said(self, command: str) -> str:
-        answer = self.machine.run(command)
-        self.assertEqual(answer.status, 0, f"{command}\n{answer.output[-2000:]}")
-        return answer.output
-
     def tearDown(self) -> None:
         self.said("echo wakes waker > /proc/sched; echo queues per-core > /proc/sched; echo groups none > /proc/sched")
         self.assertEqual(soak.violations(self.said("cat /proc/sched")), 0)
