@@ -70,7 +70,7 @@ void CheckRounds::look_at_threads() {
   Thread* thread = table.next(ThreadId{last_thread_});
   for (u32 i = 0; thread != nullptr && i < most_looked_at; ++i) {
     last_thread_ = thread->id().value;
-    // Only its home gives it another home.
+    // Only its home gives it another home, or leaves it to nobody.
     if (thread->home() == core_.id()) look_at_own(*thread);
     look_whether_forgotten(*thread);
     thread = table.next(*thread);

@@ -1,7 +1,8 @@
 // The event executive. See executive.h.
 //
 // Why a thread never runs on two cores: it runs only on its home; only home changes home, and only while the thread neither
-// runs nor waits in a queue; it hands it over by a message, after saving the registers that were still loaded here.
+// runs nor waits in a queue; it hands it over by a message, after saving the registers that were still loaded here. Or home leaves it
+// to nobody, in the global queue or asleep, and of all who want it one becomes its home.
 // Why a blocked thread is never "still on a stack": its registers are in its TrapFrame from the moment of entry, and home
 // handles its wake-up only between steps.
 #include "task/executive.h"
@@ -238,6 +239,7 @@ void Executive::schedule() {
       vm::AddressSpace::rest();
       switches_.sleeps();
       look_for_work();
+      if (!to_look_at_.empty()) continue;  // the last address space, which was let go of, kept something that others wait for
       if (global.in_use() && !may_sleep_beside_global()) continue;
       core_.scheduler->check_before_sleep();
       core_.sleep();
@@ -363,6 +365,7 @@ void Executive::make_runnable(Thread& thread) {
   if (scheduling().waits_globally(thread.entity)) return enter_global(thread, sched::EnqueueReason::woken);
   const CoreId target = choose_core(thread, sched::PlacementReason::woken);
   if (target == core_.id()) {
+    note_migration(thread, thread.entity.last_core, target, MigrationReason::placed);
     (void)enqueue_here(thread, sched::EnqueueReason::woken);
   } else {
     send_to(thread, target, sched::EnqueueReason::woken, MigrationReason::placed);
@@ -399,11 +402,18 @@ void Executive::let_go_of(Thread& thread) {
   forget_look(thread);  // its new home looks at what is still asked of it when it arrives
 }
 
+void Executive::note_migration(Thread& thread, CoreId from, CoreId to, MigrationReason why) {
+  if (from == to) return;
+  add(thread.migrations, 1);
+  trace::migration(thread, why, from, to);
+}
+
 void Executive::hand_over(Thread& thread, CoreId target, sched::EnqueueReason reason, MigrationReason why) {
   let_go_of(thread);
   if (reason != sched::EnqueueReason::created) {
-    add(thread.migrations, 1);
-    trace::migration(thread, why, core_.id(), target);
+    // Who wakes it may be another core than the one where it slept.
+    const CoreId from = reason == sched::EnqueueReason::woken ? thread.entity.last_core : core_.id();
+    note_migration(thread, from, target, why);
   }
   if (!thread.entity.allowed.contains(target)) [[unlikely]]
     check_mask(thread, target);

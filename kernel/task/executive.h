@@ -126,7 +126,9 @@ class Executive {
     return chosen;
   }
   void send_to(Thread& thread, CoreId target, sched::EnqueueReason reason, sched::MigrationReason why);
-  void let_go_of(Thread& thread);  // it becomes another core's
+  void let_go_of(Thread& thread);  // it becomes another core's, or nobody's
+  // Counts and traces that it goes on somewhere else; not if that is where it was.
+  static void note_migration(Thread& thread, CoreId from, CoreId to, sched::MigrationReason why);
   static void note_enqueued(const Thread& thread, sched::EnqueueReason reason) {
     trace::wake(reason == sched::EnqueueReason::created ? trace::Event::created : trace::Event::woken, thread);
   }

@@ -82,11 +82,7 @@ void Executive::invite_guest() {
   Thread* const guest = take_first_from_global();
   if (guest == nullptr) return;
   interleave::point();
-  const CoreId before = guest->entity.last_core;
-  if (guest->entity.has_run() && before != core_.id()) {
-    guest->migrations.store(guest->migrations.load(Order::relaxed) + 1, Order::relaxed);
-    trace::migration(*guest, MigrationReason::global, before, core_.id());
-  }
+  if (guest->entity.has_run()) note_migration(*guest, guest->entity.last_core, core_.id(), MigrationReason::global);
   scheduling().send(guest->entity, core_.id());
   if (!enqueue_here(*guest, EnqueueReason::migrated)) return;
   own.note_guest(guest->entity);

@@ -97,8 +97,11 @@ Ref<Thread> find_thread(ThreadId id) {
 }
 
 Result<Thread::ShownSchedule> schedule_of(ThreadId id) {
-  if (const Ref<Thread> thread = find_thread(id)) return thread->shown_schedule();
   const Ref<Process> process = find(ProcessId{id.value});
+  const Ref<Thread> thread = find_thread(id);
+  // The first thread of a process that was waited for may still be at its end.
+  const bool is_over = thread && !process && thread->id().value == thread->process().id().value;
+  if (thread && !is_over) return thread->shown_schedule();
   if (!process) return Errno::esrch;
   return process->last_schedule();
 }

@@ -2,9 +2,9 @@
 //
 // Who may touch what:
 //  - "home": only the core whose id is in home_. A thread's home changes only by that core, when the thread does not run:
-//    it hands the thread over in an `arrive` message, or puts it into the global queue, where it has no home until some core
-//    takes it out. Queue state, wait state and timers belong to home. The first home is
-//    the core whose step makes the thread, so what others ask meanwhile waits in that core's mailbox until it is started.
+//    it hands the thread over in an `arrive` message, or leaves it without a home, in the global queue until some core takes it out,
+//    or asleep (`anybody`) until some core wants something of it. Queue state, wait state and timers belong to home. The first home
+//    is the core whose step makes the thread, so what others ask meanwhile waits in that core's mailbox until it is started.
 //  - "thread": only code running as the thread, in one of its steps (which runs on its home, interrupts off).
 //  - "any": atomics. Another core never changes a thread: it sets a bit of requests_ and sends home a message to look.
 #pragma once

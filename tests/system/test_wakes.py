@@ -1,6 +1,7 @@
 """Threads that sleep belong to whoever wakes them (`sched.wakes=waker`): programs run as with homes, and both change under load."""
 
 import unittest
+from collections import Counter
 
 from lab import guest, soak
 from lab.testing.selection import slow
@@ -14,14 +15,14 @@ ASKING = ("affinitytest", "deadlinetest", "pitest", "signalthreads", "signalrest
 
 
 def placed_elsewhere(found: list[records.Record]) -> int:
-    """How many woken threads were placed by another core than the one on which they had slept."""
-    slept: dict[int, int] = {}
+    """How many woken threads were placed by another core than the one on which they had run last."""
+    ran: dict[int, int] = {}
     count = 0
     for record in found:
         if isinstance(record, records.Switch):
-            slept[record.previous.number] = record.core
+            ran[record.previous.number] = ran[record.next.number] = record.core
         elif isinstance(record, records.Placement) and record.reason == "woken":
-            count += slept.get(record.thread, record.core) != record.core
+            count += ran.get(record.thread, record.core) != record.core
     return count
 
 
@@ -48,6 +49,12 @@ class Wakers(SharedGuest, unittest.TestCase):
         # Who slept before that has no home yet.
         self.said(PIPES)
         self.assertEqual(placed_elsewhere(self.traced()), 0)
+
+    def test_who_goes_on_where_it_was_has_not_migrated(self) -> None:
+        self.said("corral-trace -e migrate /tmp/records sh -c 'taskset 1 yes | taskset 2 head -n 100000' > /dev/null")
+        found = records.decoded(bytes.fromhex(self.said("od -An -v -t x1 /tmp/records")))
+        moves = Counter(record.thread.number for record in found if isinstance(record, records.Migration))
+        self.assertLessEqual(max(moves.values(), default=0), 5)  # to its core, and before
 
     def test_what_is_asked_of_sleeping_threads_is_done(self) -> None:
         for program in ASKING:

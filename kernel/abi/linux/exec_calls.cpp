@@ -99,13 +99,15 @@ Result<NextCredentials> next_credentials(const Thread& thread, fs::Inode& file) 
   return next;
 }
 
-void change_credentials(Thread& thread, NextCredentials& next) {
+// Answers whether others of the same user may look into the process, once the old memory is gone.
+bool change_credentials(Thread& thread, NextCredentials& next) {
   const Credentials& now = *next.credentials;
   ProcessManners& manners = thread.process().manners;
   const bool own = now.user.real == now.user.effective && now.group.real == now.group.effective;
   if (next.secure) manners.death_signal.store(0, Order::relaxed);
   thread.set_credentials(std::move(next.credentials));
-  manners.dumpable.store(own, Order::relaxed);
+  if (!own) manners.dumpable.store(false, Order::relaxed);
+  return own;
 }
 
 // From here on there is no way back.
@@ -114,13 +116,14 @@ void commit(Thread& thread, LoadedProgram& program, NextCredentials& next, std::
   const ThreadId former = thread.id();
   process.adopt_leader_id(thread);
   process.executed.store(true, Order::relaxed);
-  change_credentials(thread, next);
+  const bool dumpable = change_credentials(thread, next);
   process.timers.release(false);
   process.note_peak();
   process.resources->before_exec();
   thread.space = program.space.get();
   program.space->set_limits(process.limits.address_space, process.limits.data);
   process.set_space(std::move(program.space));
+  process.manners.dumpable.store(dumpable, Order::release);
   process.arguments_start = program.arguments_start;
   process.barriers.store(0, Order::relaxed);
   process.auxiliary_start = program.auxiliary_start;
