@@ -117,7 +117,7 @@ TRIALS = (
     Trial("hwlatdetect", "times at which the machine itself stood still", "timeout 60 hwlatdetect --duration=1 2>&1 | "
           "grep -c 'Samples recorded'", r"1\n", lacks="asks for a tracer (hwlat) that Debian's Linux is built without, too"),
     Trial("stress-ng --verify", f"{', '.join(loads.STRESSORS)}, at the same time",
-          f"{loads.stress_ng(dict.fromkeys(loads.STRESSORS, 1), 5)} | grep -c 'successful run'", r"1\n"),
+          f"{loads.stress_ng(dict.fromkeys(loads.STRESSORS, 1), 5)} 2>&1 | grep -c 'successful run'", r"1\n"),
     Trial("redis", "the server on a UNIX socket, its client and its benchmark", "timeout 180 sh /host/redis.sh",
           r'PONG\nOK\n"value"\n2\n'),
 )

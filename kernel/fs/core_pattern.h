@@ -28,9 +28,9 @@ struct Circumstances {
   i32 process = 0, thread = 0;
   u32 user = 0, group = 0;  // real
   i32 signal = 0;
-  u64 limit = 0;    // RLIMIT_CORE
+  u64 limit = 0;  // RLIMIT_CORE
   u64 seconds = 0;  // since 1970
-  u32 core = 0;     // on which the thread runs
+  u32 core = 0;  // on which the thread runs
   std::string_view host = {};
   std::string_view command = {};  // of the thread
   std::string_view program = {};  // path

@@ -17,8 +17,7 @@ void set_core_dump_maker(CoreDumpMaker maker) {
   make_core_dump = maker;
 }
 
-CoreDump::CoreDump(Thread& dumper)
-    : dumper_{dumper}, all_stand_{dumper.process().lock()}, ended_{dumper.process().lock()} {}
+CoreDump::CoreDump(Thread& dumper) : dumper_{dumper}, all_stand_{dumper.process().lock()}, ended_{dumper.process().lock()} {}
 
 void Process::end_with_dump(Thread& thread, const SignalInfo& info) {
   CoreDump* dump = make_core_dump == nullptr ? nullptr : make_core_dump(thread, info);

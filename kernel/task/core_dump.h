@@ -31,10 +31,10 @@ class CoreDump {
   friend class Process;
   Thread& dumper_;  // lives until the dump is over
   // ---- the process's lock ----
-  u32 standing_ = 0;      // other threads that wait for the end of the dump
+  u32 standing_ = 0;  // other threads that wait for the end of the dump
   bool over_ = false;
-  WaitQueue all_stand_;   // the dumper
-  WaitQueue ended_;       // the others
+  WaitQueue all_stand_;  // the dumper
+  WaitQueue ended_;  // the others
 };
 
 // Makes what will write the dump, in the step of the thread that takes the signal; null: none is wanted, or memory is short. Set by

@@ -39,10 +39,10 @@ class Thread;
 
 // What other cores ask of a thread; bits of requests_.
 enum class Request : u32 {
-  wake = 1,          // its wait has ended
+  wake = 1,  // its wait has ended
   look_at_signals = 2,  // a signal was added: end an interruptible wait, or deliver before the next return to user mode
-  placement = 4,     // its set of allowed cores, its nice value or its policy changed
-  resume = 8,        // its process is no longer stopped
+  placement = 4,  // its set of allowed cores, its nice value or its policy changed
+  resume = 8,  // its process is no longer stopped
 };
 
 // The step that a thread is in: run again after each wait until it does not answer blocked.
@@ -87,31 +87,31 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   void begin_waits() { wake_reason_ = WakeReason::none; }
   [[nodiscard]] Errno wait_at(WaitPlace& place, Deadline deadline);
 
-  arch::TrapFrame frame;   // thread; the entry code writes it
-  arch::FpState fp;        // thread; valid in memory unless this thread is its core's fp owner
-  u64 tls = 0;             // thread: FS base
-  u64 second_base = 0;     // thread: GS base (arch_prctl)
+  arch::TrapFrame frame;  // thread; the entry code writes it
+  arch::FpState fp;  // thread; valid in memory unless this thread is its core's fp owner
+  u64 tls = 0;  // thread: FS base
+  u64 second_base = 0;  // thread: GS base (arch_prctl)
   vm::Caller caller{*this};  // thread
   Step current_step = nullptr;  // thread: not null while a step is under way (blocked or running)
 
   // Linux's per-thread pointers
-  VirtualAddress clear_child_tid{};   // thread: CLONE_CHILD_CLEARTID
-  Atomic<u64> robust_list{0};         // thread: set_robust_list; others may ask for it
-  ThreadSignals signals;              // see task/signals.h
-  RemoteCall remote_call{*this};      // thread: a question to another core
-  futex::Operation futex{*this};      // see task/futex.h
-  futex::PiOperation pi{*this};       // see task/pi_futex.h
-  Errno call_interruption{};          // thread: restart code of a system call that a signal ended, else Errno{}
-  struct {                            // thread: the call that restart_syscall goes on with; number 0: none
+  VirtualAddress clear_child_tid{};  // thread: CLONE_CHILD_CLEARTID
+  Atomic<u64> robust_list{0};  // thread: set_robust_list; others may ask for it
+  ThreadSignals signals;  // see task/signals.h
+  RemoteCall remote_call{*this};  // thread: a question to another core
+  futex::Operation futex{*this};  // see task/futex.h
+  futex::PiOperation pi{*this};  // see task/pi_futex.h
+  Errno call_interruption{};  // thread: restart code of a system call that a signal ended, else Errno{}
+  struct {  // thread: the call that restart_syscall goes on with; number 0: none
     u64 number = 0;
     StepState step;
   } restart;
-  u32 stop_counted = 0;               // the process's lock: the last stop in which it was counted
-  bool end_wanted = false;            // thread: it called exit, or another thread's exec ends it
+  u32 stop_counted = 0;  // the process's lock: the last stop in which it was counted
+  bool end_wanted = false;  // thread: it called exit, or another thread's exec ends it
   vm::AddressSpace* space = nullptr;  // thread: its process's; changed only by exec, when it is the only thread
-  bool ended = false;                 // thread: its end is complete; the executive lets go of it
-  arch::PageFault fault{};            // thread: the page fault that the current step resolves
-  u32 end_phase = 0;                  // thread: how far end_thread_step has come
+  bool ended = false;  // thread: its end is complete; the executive lets go of it
+  arch::PageFault fault{};  // thread: the page fault that the current step resolves
+  u32 end_phase = 0;  // thread: how far end_thread_step has come
 
   // ---- times, in cycles, split at kernel entry and exit; written by the thread's core, read by any
   Atomic<u64> user_cycles{0};

@@ -121,8 +121,8 @@ Result<void> AreaSet::isolate(VirtualAddress start, VirtualAddress end) {
 bool AreaSet::joinable(const Area& lower, const Area& upper) {
   return lower.end == upper.start && lower.protection == upper.protection && lower.shared == upper.shared &&
          lower.may_write == upper.may_write && lower.kind == upper.kind && lower.small_pages == upper.small_pages &&
-         lower.not_dumped == upper.not_dumped && lower.locked == upper.locked && lower.node_policy == upper.node_policy && lower.backing.get() == upper.backing.get() &&
-         (!lower.backing || lower.page_index(lower.end) == upper.first_page);
+         lower.not_dumped == upper.not_dumped && lower.locked == upper.locked && lower.node_policy == upper.node_policy &&
+         lower.backing.get() == upper.backing.get() && (!lower.backing || lower.page_index(lower.end) == upper.first_page);
 }
 
 bool AreaSet::try_join(Area& lower, Area& upper) {

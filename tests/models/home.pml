@@ -1,5 +1,5 @@
 /*
- * The home of a thread: who may touch it, how others ask, and how it moves (kernel/task/thread.cpp, kernel/task/executive.cpp).
+ * The home of a thread: who may touch it, how others ask, and how it moves (kernel/task/thread.cpp, home.cpp and executive.cpp there).
  *
  * One thread on CORES cores. Any core may wake it when it waits, and wish it onto other cores, at any moment: between two
  * of its own steps, or in the thread's step. Each core is one process, so what it does is in order; cores interleave at

@@ -58,15 +58,15 @@ class CoreFile final : public CoreDump {
   char name_room_[longest_name];
   std::string_view name_;
   fs::TextBuffer notes_;  // of the first thread
-  fs::TextBuffer text_;   // to be written at offset_, up to written_ done
+  fs::TextBuffer text_;  // to be written at offset_, up to written_ done
   Ref<fs::OpenFile> file_;
   u64 offset_ = 0, written_ = 0, total_ = 0;
-  u64 since_pause_ = 0;   // bytes
+  u64 since_pause_ = 0;  // bytes
   u32 other_threads_ = 0;
   ThreadId last_thread_{};  // of the other threads that are done
   u64 segment_ = 0, page_ = 0;  // the memory that comes next: of which segment, bytes from its start
-  u64 segment_offset_ = 0;      // where that segment is in the file
-  Frame* buffer_ = nullptr;     // for a page
+  u64 segment_offset_ = 0;  // where that segment is in the file
+  Frame* buffer_ = nullptr;  // for a page
 };
 
 u64 CoreFile::notes_offset() const {
@@ -114,7 +114,8 @@ Result<void> CoreFile::next(Thread& thread) {
       TRY(image_.allocate());
       buffer_ = TRY(memory::allocate_page(memory::Zero::no));
       TRY(picture_.take(*thread.space));
-      process.for_each_thread([&](const Thread& other) { other_threads_ += &other != &thread && other.end_phase == 0 ? 1 : 0; });
+      process.for_each_thread(
+          [&](const Thread& other) { other_threads_ += &other != &thread && other.end_phase == 0 ? 1 : 0; });
       go_on(thread, Part::sizes);
       break;
     case Part::sizes:
@@ -185,16 +186,26 @@ void CoreFile::add_headers() {
   header.program_header_count = static_cast<u16>(1 + picture_.segments().size());
   core::add_bytes(text_, header);
   const u64 notes = notes_.text().size() + other_threads_ * core::other_thread_size();
-  core::add_bytes(text_, core::ProgramHeader{.type = core::segment_note, .flags = 0, .offset = notes_offset(), .address = 0,
-                                             .physical_address = 0, .file_size = notes, .memory_size = 0, .alignment = 4});
+  core::add_bytes(text_, core::ProgramHeader{.type = core::segment_note,
+                                             .flags = 0,
+                                             .offset = notes_offset(),
+                                             .address = 0,
+                                             .physical_address = 0,
+                                             .file_size = notes,
+                                             .memory_size = 0,
+                                             .alignment = 4});
   u64 offset = memory_offset();
   for (const core::MemorySegment& segment : picture_.segments()) {
     const vm::Protection may = segment.protection;
     const u32 flags = (may.read ? core::segment_reads : 0) | (may.write ? core::segment_writes : 0) |
                       (may.execute ? core::segment_executes : 0);
-    core::add_bytes(text_, core::ProgramHeader{.type = core::segment_load, .flags = flags, .offset = offset,
-                                               .address = segment.start.value, .physical_address = 0,
-                                               .file_size = segment.dumped, .memory_size = segment.end - segment.start,
+    core::add_bytes(text_, core::ProgramHeader{.type = core::segment_load,
+                                               .flags = flags,
+                                               .offset = offset,
+                                               .address = segment.start.value,
+                                               .physical_address = 0,
+                                               .file_size = segment.dumped,
+                                               .memory_size = segment.end - segment.start,
                                                .alignment = page_size});
     offset += segment.dumped;
   }
@@ -243,10 +254,16 @@ Result<void> CoreFile::find_name(Thread& thread) {
   const fs::core_pattern::Text pattern = fs::core_pattern::get();
   const system_names::Text host = system_names::get(system_names::Name::host);
   name_ = TRY(fs::core_pattern::expand(pattern.bytes, fs::core_pattern::with_process.value() != 0,
-                                       {.process = process.id().value, .thread = thread.id().value, .user = own.user.real,
-                                        .group = own.group.real, .signal = info_.number, .limit = limit_,
+                                       {.process = process.id().value,
+                                        .thread = thread.id().value,
+                                        .user = own.user.real,
+                                        .group = own.group.real,
+                                        .signal = info_.number,
+                                        .limit = limit_,
                                         .seconds = static_cast<u64>(clock::wall_time_ns() / 1'000'000'000),
-                                        .core = this_core().id().value, .host = host.bytes, .command = thread.name,
+                                        .core = this_core().id().value,
+                                        .host = host.bytes,
+                                        .command = thread.name,
                                         .program = process.executable},
                                        name_room_));
   return {};

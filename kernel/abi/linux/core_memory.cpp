@@ -90,7 +90,12 @@ Result<u64> MemoryPicture::dumped_size(Thread& thread, const MemorySegment& segm
   u8 begin[4] = {};
   const Result<void> read = thread.space->read_by_force(thread.caller, segment.start, begin);
   if (!read.ok() && read.error() == Errno::blocked) return Errno::blocked;
-  return read.ok() && memcmp(begin, "\x7f" "ELF", sizeof begin) == 0 ? page_size : 0;
+  return read.ok() && memcmp(begin,
+                             "\x7f"
+                             "ELF",
+                             sizeof begin) == 0
+             ? page_size
+             : 0;
 }
 
 // A changed page of a private mapping is another one than the file's.

@@ -18,16 +18,18 @@ struct MemorySegment {
   VirtualAddress start, end;
   vm::Protection protection;
   bool shared = false;
-  bool of_file = false;   // of the kernel, or of System V, if there is none
+  bool of_file = false;  // of the kernel, or of System V, if there is none
   bool resident = false;  // at least one page
   bool left_out = false;
-  u64 first_page = 0;     // of backing
+  u64 first_page = 0;  // of backing
   Ref<vm::Backing> backing;
-  u64 dumped = 0;         // bytes from the start on
+  u64 dumped = 0;  // bytes from the start on
 
   [[nodiscard]] bool is_hole() const { return !resident && !backing; }
   // Pages of the kernel that programs may look at.
-  [[nodiscard]] bool is_kernels() const { return of_file && backing && backing->name()[0] != '/' && !has_file() && backing->segment() == 0; }
+  [[nodiscard]] bool is_kernels() const {
+    return of_file && backing && backing->name()[0] != '/' && !has_file() && backing->segment() == 0;
+  }
   [[nodiscard]] bool has_file() const { return backing && backing->file() != nullptr; }
 };
 
@@ -53,8 +55,8 @@ class MemoryPicture {
 
   MemorySegment* segments_ = nullptr;
   u64 count_ = 0, room_ = 0;
-  u64 decided_ = 0;              // of the segments
-  VirtualAddress compared_{};    // of the next one: pages below are unchanged
+  u64 decided_ = 0;  // of the segments
+  VirtualAddress compared_{};  // of the next one: pages below are unchanged
 };
 
 }  // namespace corral::abi::core

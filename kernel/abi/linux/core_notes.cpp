@@ -112,8 +112,7 @@ void add_files(fs::TextBuffer& to, std::span<const MemorySegment> memory) {
 void add_floating_point(fs::TextBuffer& to, const Thread& thread, RegisterImage& image) {
   thread.fp.tell(image.bytes());
   add_note(to, Note::floating_point, image.bytes(), arch::FpState::plain_image_size);
-  if (arch::FpState::frames_are_marked())
-    add_note(to, Note::extended_registers, image.bytes(), arch::FpState::image_size());
+  if (arch::FpState::frames_are_marked()) add_note(to, Note::extended_registers, image.bytes(), arch::FpState::image_size());
 }
 
 }  // namespace
