@@ -113,9 +113,10 @@ void test_threads() {
 
 // A signal to the process that meets changing masks is never left lying: one thread has it open at every moment.
 void test_masks_that_change() {
-  static volatile bool stop;
+  static volatile bool stop, sleeper_left;
   static unsigned taken;
   stop = false;
+  sleeper_left = false;
   taken = 0;
   on(SIGUSR1, [](int) { __atomic_fetch_add(&taken, 1, __ATOMIC_SEQ_CST); });
   const sigset_t set = only(SIGUSR1);
@@ -125,6 +126,7 @@ void test_masks_that_change() {
                &sleeper, nullptr,
                [](void*) -> void* {
                  while (!stop) { pause(); }
+                 sleeper_left = true;
                  return nullptr;
                },
                nullptr),
@@ -153,7 +155,10 @@ void test_masks_that_change() {
   }
   stop = true;
   for (const auto thread : threads) { CHECK_EQ(pthread_join(thread, nullptr), 0); }
-  CHECK_EQ(pthread_kill(sleeper, SIGUSR1), 0);
+  while (!sleeper_left) {  // a signal that comes just before it pauses does not end that pause
+    CHECK_EQ(pthread_kill(sleeper, SIGUSR1), 0);
+    check_sleep_us(1000);
+  }
   CHECK_EQ(pthread_join(sleeper, nullptr), 0);
   CHECK_EQ(pthread_sigmask(SIG_UNBLOCK, &set, nullptr), 0);
 }
