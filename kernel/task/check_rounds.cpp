@@ -17,10 +17,14 @@ using Place = sched::SchedulingEntity::Place;
 
 namespace {
 
-// Between two steps of its home.
-bool is_right(ThreadState state, Place place) {
-  switch (state) {
-    case ThreadState::runnable: return place == Place::queued || place == Place::resting || place == Place::on_the_way;
+// Of a thread of this core, between two steps.
+bool is_right(const Thread& thread) {
+  const Place place = thread.entity.place;
+  switch (thread.state()) {
+    case ThreadState::runnable:
+      if (place == Place::queued || place == Place::resting || place == Place::on_the_way) return true;
+      // Taken out of the global queue because something is asked of it, which this core does between its next two steps.
+      return place == Place::nowhere && thread.to_be_looked_at();
     case ThreadState::running: return place == Place::running;
     case ThreadState::sleeping:
     case ThreadState::terminated: return place == Place::nowhere;
@@ -29,11 +33,16 @@ bool is_right(ThreadState state, Place place) {
   return false;
 }
 
-// As any core may see it.
+// As any core may see them.
 bool is_on_the_way(const Thread& thread) {
   Place place{};
   __atomic_load(&thread.entity.place, &place, __ATOMIC_RELAXED);
   return place == Place::on_the_way;
+}
+
+// Who asks something of it takes it first.
+bool is_left_with_requests(const Thread& thread) {
+  return thread.home() == Thread::anybody && thread.has_requests();
 }
 
 // Another number means that it has got on meanwhile.
@@ -79,12 +88,9 @@ void CheckRounds::look_at_threads() {
 }
 
 void CheckRounds::look_at_own(Thread& thread) {
-  const ThreadState state = thread.state();
-  // Or it was taken out of the global queue because something is asked of it, which this core does between its next two steps.
-  const bool is_taken_out = state == ThreadState::runnable && thread.entity.place == Place::nowhere && thread.to_be_looked_at();
-  if (!is_right(state, thread.entity.place) && !is_taken_out)
-    core_.scheduler->violated(Invariant::one_place, During::round, &thread.entity);
-  if (state == ThreadState::sleeping && thread.has_requests() && !thread.message_on_the_way() && !thread.to_be_looked_at()) {
+  if (!is_right(thread)) core_.scheduler->violated(Invariant::one_place, During::round, &thread.entity);
+  const bool sleeps = thread.state() == ThreadState::sleeping;
+  if (sleeps && thread.has_requests() && !thread.message_on_the_way() && !thread.to_be_looked_at()) {
     core_.scheduler->violated(Invariant::lost_wake_up, During::round, &thread.entity);
   }
 }
@@ -95,7 +101,8 @@ void CheckRounds::look_whether_forgotten(Thread& thread) {
     suspect(thread, Invariant::lost_message);
   } else if (state == ThreadState::runnable && is_on_the_way(thread)) {
     suspect(thread, Invariant::lost_arrival);
-  } else if (state == ThreadState::sleeping && !thread.has_requests() && !thread.waits_for_something()) {
+  } else if (state == ThreadState::sleeping &&
+             (is_left_with_requests(thread) || (!thread.has_requests() && !thread.waits_for_something()))) {
     suspect(thread, Invariant::lost_wake_up);
   }
 }

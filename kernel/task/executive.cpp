@@ -316,6 +316,8 @@ void Executive::read_mail() {
 void Executive::look_later(Thread& thread) {
   if (&thread == current_ || thread.to_be_looked_at()) return;
   if (planted_now_and_then(Plant::look_forgotten, 10)) return;
+  if (planted(Plant::left_with_requests) && thread.state() == ThreadState::sleeping && scheduling().wakers_place())
+    return thread.set_home(Thread::anybody);
   to_look_at_.push_back(thread);
   core_.attention = true;
 }

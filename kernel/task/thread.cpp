@@ -129,7 +129,7 @@ void Thread::request(Request what) {
 CoreId Thread::settled_home() {
   for (;;) {
     const CoreId home = this->home();
-    if (home.value < sched::no_core.value) [[likely]]
+    if (is_core(home)) [[likely]]
       return home;
     const CoreId here = this_core().id();
     CoreId expected = anybody;

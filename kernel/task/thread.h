@@ -58,6 +58,8 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   // sched::no_core: it waits in the global queue (sched/engine/global_queue.h). `anybody`: it sleeps, and the first core that
   // wants something of it becomes its home.
   [[nodiscard]] CoreId home() const { return home_.load(Order::acquire); }
+  static constexpr CoreId anybody{sched::no_core.value + 1};
+  [[nodiscard]] static constexpr bool is_core(CoreId home) { return home.value < sched::no_core.value; }
   [[nodiscard]] ThreadState state() const { return state_.load(Order::relaxed); }
 
   // ---- any core --------------------------------------------------------------------------------------------------
@@ -157,11 +159,10 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   // For those who look: its home, or where it ran last.
   [[nodiscard]] CoreId shown_core() const {
     const CoreId home = this->home();
-    return home.value < sched::no_core.value ? home : entity.last_core;
+    return is_core(home) ? home : entity.last_core;
   }
   // Any core: home(), where the calling core becomes home if nobody is.
   [[nodiscard]] CoreId settled_home();
-  static constexpr CoreId anybody{sched::no_core.value + 1};
   // Of one that sleeps: no timer of this core's is to end its wait.
   [[nodiscard]] bool may_be_anybodys() const { return !timeout_.pending() && !entity.has_deadline(); }
   [[nodiscard]] u32 take_requests() { return requests_.fetch_and(~all_requests, Order::acq_rel) & all_requests; }

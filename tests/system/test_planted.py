@@ -56,6 +56,7 @@ DEFECTS = {
     "futex-wake-lost": Defect("/tests/futexstress", "lost wake-up"),
     "queue-wake-lost": Defect(PIPES, "lost wake-up"),
     "look-forgotten": Defect(PIPES, "lost wake-up"),
+    "left-with-requests": Defect(PIPES, "lost wake-up", "sched.wakes=waker"),
     "request-message-lost": Defect(PIPES, "lost message"),
     "arrival-message-lost": Defect(PIPES, "lost arrival"),
     "kick-missing": Defect(PIPES, "unannounced message", before=ALARMS),  # which find the messages all the same
