@@ -7,6 +7,7 @@
 #include "fs/transfer.h"
 #include "lib/memory_functions.h"
 #include "memory/heap.h"
+#include "memory/heap_array.h"
 #include "task/process.h"
 #include "task/thread.h"
 #include "trace/log.h"
@@ -71,11 +72,9 @@ Result<Ref<OpenFile>> open_memory(Inode& node, const OpenRequest& request) {
 
 Result<void> log_text(TextBuffer& text, const Subject&) {
   constexpr u64 most = 256 << 10;
-  auto* bytes = static_cast<char*>(memory::allocate(most));
-  if (bytes == nullptr) return Errno::enomem;
-  const u64 size = log::copy_ring(bytes, most);
-  text.append({bytes, size});
-  memory::release(bytes);
+  memory::HeapArray<char> bytes;
+  TRY(bytes.allocate(most));
+  text.append({bytes.data(), log::copy_ring(bytes.data(), most)});
   return {};
 }
 

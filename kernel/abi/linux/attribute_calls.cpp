@@ -4,7 +4,7 @@
 #include "fs/inode.h"
 #include "fs/permission.h"
 #include "fs/watch/notices.h"
-#include "memory/heap.h"
+#include "memory/heap_array.h"
 
 namespace corral::abi {
 
@@ -27,28 +27,6 @@ Result<Ref<Inode>> find_file(Call& call) {
     return named.existing(call, fs::at_fdcwd, call.address(0), Way == By::path ? Follow::yes : Follow::no);
   }
 }
-
-// Kernel memory for a value or a list, for one run of a step.
-class Buffer {
- public:
-  Buffer() = default;
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-  ~Buffer() { memory::release(bytes_); }
-  Result<void> allocate(u64 size) {
-    if (size == 0) return {};
-    bytes_ = static_cast<u8*>(memory::allocate(size));
-    if (bytes_ == nullptr) return Errno::enomem;
-    size_ = size;
-    return {};
-  }
-  [[nodiscard]] std::span<u8> bytes() const { return {bytes_, size_}; }
-  [[nodiscard]] std::span<char> text() const { return {reinterpret_cast<char*>(bytes_), size_}; }
-
- private:
-  u8* bytes_ = nullptr;
-  u64 size_ = 0;
-};
 
 // ---- names and who may use them -----------------------------------------------------------------------------------------------
 
@@ -121,11 +99,11 @@ Result<i64> sys_set(Call& call) {
   TRY(take_name(call, name));
   const u64 size = call.argument[3];
   if (size > fs::longest_attribute) return Errno::e2big;
-  Buffer value;
+  memory::HeapArray<u8> value;
   TRY(value.allocate(size));
-  if (size > 0) TRY(vm::copy_in(call.space, call.thread.caller, value.bytes().data(), call.address(2), size));
+  if (size > 0) TRY(vm::copy_in(call.space, call.thread.caller, value.data(), call.address(2), size));
   TRY(check_changeable(call, *file, name.view()));
-  TRY(file->set_attribute(name.view(), value.bytes(), {.create = (flags & create) != 0, .replace = (flags & replace) != 0}));
+  TRY(file->set_attribute(name.view(), value.all(), {.create = (flags & create) != 0, .replace = (flags & replace) != 0}));
   fs::notices::tell(*file, fs::notices::attributes_changed);
   return 0;
 }
@@ -135,11 +113,11 @@ Result<i64> sys_get(Call& call) {
   const Ref<Inode> file = TRY(find_file<Way>(call));
   Name name;
   TRY(take_name(call, name));
-  Buffer value;
+  memory::HeapArray<u8> value;
   TRY(value.allocate(fs::smaller(call.argument[3], fs::longest_attribute)));
   TRY(check_readable(call, *file, name.view()));
-  const u64 size = TRY(file->attribute(name.view(), value.bytes()));
-  if (!value.bytes().empty()) TRY(vm::copy_out(call.space, call.thread.caller, call.address(2), value.bytes().data(), size));
+  const u64 size = TRY(file->attribute(name.view(), value.all()));
+  if (value.size() > 0) TRY(vm::copy_out(call.space, call.thread.caller, call.address(2), value.data(), size));
   return static_cast<i64>(size);
 }
 
@@ -158,11 +136,10 @@ Result<i64> sys_remove(Call& call) {
 template <By Way>
 Result<i64> sys_list(Call& call) {
   const Ref<Inode> file = TRY(find_file<Way>(call));
-  Buffer list;
+  memory::HeapArray<char> list;
   TRY(list.allocate(fs::smaller(call.argument[2], fs::longest_attribute_list)));
-  const u64 size = TRY(file->list_attributes(list.text(), call.thread.may(Capability::sys_admin)));
-  if (!list.bytes().empty() && size > 0)
-    TRY(vm::copy_out(call.space, call.thread.caller, call.address(1), list.bytes().data(), size));
+  const u64 size = TRY(file->list_attributes(list.all(), call.thread.may(Capability::sys_admin)));
+  if (list.size() > 0 && size > 0) TRY(vm::copy_out(call.space, call.thread.caller, call.address(1), list.data(), size));
   return static_cast<i64>(size);
 }
 

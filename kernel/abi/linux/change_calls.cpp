@@ -92,10 +92,6 @@ Result<i64> sys_fchownat(Call& call) {
 
 // ---- times -----------------------------------------------------------------------------------------------------------------
 
-struct TimeVal {
-  i64 seconds, microseconds;
-};
-
 constexpr i64 utime_now = 0x3fff'ffff, utime_omit = 0x3fff'fffe;
 
 AttributeChange now() {
@@ -137,7 +133,7 @@ Result<i64> sys_utimensat(Call& call) {
 
 Result<i64> change_times(Call& call, int directory, VirtualAddress path_at, VirtualAddress times_at) {
   struct Values {
-    TimeVal values[2];
+    TimeValue values[2];
   };
   AttributeChange wanted = now();
   if (times_at.value != 0) {

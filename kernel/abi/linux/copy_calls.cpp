@@ -4,7 +4,7 @@
 #include "abi/linux/file_handlers.h"
 #include "fs/inode.h"
 #include "fs/watch/notices.h"
-#include "memory/heap.h"
+#include "memory/heap_array.h"
 
 namespace corral::abi {
 
@@ -23,22 +23,22 @@ template <class Put>
 Result<u64> copy_pieces(Call& call, OpenFile& in, u64 size, Put&& put) {
   u64& copied = call.thread.step.word[word_copied];
   const u64 start = call.thread.step.word[word_start];
-  auto* bytes = static_cast<u8*>(memory::allocate(piece));
-  if (bytes == nullptr) return copied > 0 ? Result<u64>{copied} : Errno::enomem;
+  memory::HeapArray<u8> bytes;
+  if (!bytes.allocate(piece).ok()) return copied > 0 ? Result<u64>{copied} : Errno::enomem;
   Errno error{};
   for (const u64 before = copied; copied < size;) {
     if (copied - before >= fs::bytes_without_pause) {
       error = fs::pause_step(call.thread);
       break;
     }
-    Transfer from{std::span<u8>{bytes, fs::smaller(size - copied, piece)}};
+    Transfer from{bytes.first(fs::smaller(size - copied, piece))};
     const Result<u64> got = in.read_at(call.thread, start + copied, from);
     if (!got.ok()) {
       error = got.error() == Errno::espipe ? Errno::einval : got.error();
       break;
     }
     if (got.value() == 0) break;
-    Transfer to{std::span<const u8>{bytes, got.value()}};
+    Transfer to{std::span<const u8>{bytes.first(got.value())}};
     const Result<u64> written = put(to, copied);
     if (!written.ok()) {
       error = written.error();
@@ -46,7 +46,6 @@ Result<u64> copy_pieces(Call& call, OpenFile& in, u64 size, Put&& put) {
     }
     copied += written.value();
   }
-  memory::release(bytes);
   if (error == Errno::blocked || (error != Errno{} && copied == 0)) return error;
   return copied;
 }

@@ -54,7 +54,7 @@ class CoreFile final : public CoreDump {
   const u64 limit_;  // bytes that may be written
   Part part_ = Part::areas;
   core::MemoryPicture picture_;
-  core::RegisterImage image_;
+  memory::HeapArray<u8> image_;
   char name_room_[longest_name];
   std::string_view name_;
   fs::TextBuffer notes_;  // of the first thread
@@ -111,7 +111,7 @@ Result<void> CoreFile::next(Thread& thread) {
   Process& process = thread.process();
   switch (part_) {
     case Part::areas:
-      TRY(image_.allocate());
+      TRY(image_.allocate(arch::FpState::image_size()));
       buffer_ = TRY(memory::allocate_page(memory::Zero::no));
       TRY(picture_.take(*thread.space));
       process.for_each_thread(

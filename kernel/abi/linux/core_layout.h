@@ -2,6 +2,7 @@
 // Source: System V gABI, chapters 4 and 5; Linux include/uapi/linux/elfcore.h, elf.h (layouts only); core(5).
 #pragma once
 
+#include "abi/linux/time_values.h"
 #include "arch/user_registers.h"
 #include "fs/text_buffer.h"
 #include "lib/types.h"
@@ -48,17 +49,13 @@ void add_bytes(fs::TextBuffer& to, const T& value) {
   to.append({reinterpret_cast<const char*>(&value), sizeof value});
 }
 
-struct TimeOf {  // struct timeval
-  i64 seconds, microseconds;
-};
-
 struct ThreadStatus {  // struct elf_prstatus
   i32 signal, code, error;
   i16 current_signal;
   u16 padding_1;
   u64 pending, blocked;
   i32 id, parent, group, session;
-  TimeOf user, system, children_user, children_system;
+  TimeValue user, system, children_user, children_system;
   arch::UserRegisters registers;
   i32 has_floating_point;
   u32 padding_2;

@@ -4,17 +4,12 @@
 #include "abi/linux/resource_usage.h"
 #include "abi/linux/trace_registers.h"
 #include "lib/memory_functions.h"
-#include "memory/heap.h"
 
 namespace corral::abi::core {
 
 namespace {
 
 constexpr u64 most_auxiliary = 1024;  // bytes
-
-TimeOf time_of(i64 ns) {
-  return {ns / 1'000'000'000, ns % 1'000'000'000 / 1000};
-}
 
 i32 parent_of(const Process& process) {
   LockGuard guard{processes::lock()};
@@ -37,10 +32,10 @@ ThreadStatus status_of(Thread& thread, const SignalInfo& info) {
   status.parent = parent_of(process);
   status.group = process.group.load(Order::relaxed);
   status.session = process.session.load(Order::relaxed);
-  status.user = time_of(times.user_ns);
-  status.system = time_of(times.system_ns);
-  status.children_user = time_of(of_children.user_ns);
-  status.children_system = time_of(of_children.system_ns);
+  status.user = time_value(times.user_ns);
+  status.system = time_value(times.system_ns);
+  status.children_user = time_value(of_children.user_ns);
+  status.children_system = time_value(of_children.system_ns);
   status.registers = trace::registers_of(thread);
   status.has_floating_point = 1;
   return status;
@@ -109,26 +104,16 @@ void add_files(fs::TextBuffer& to, std::span<const MemorySegment> memory) {
   if (text.complete()) add_note(to, Note::files, text.text().data(), text.text().size());
 }
 
-void add_floating_point(fs::TextBuffer& to, const Thread& thread, RegisterImage& image) {
-  thread.fp.tell(image.bytes());
-  add_note(to, Note::floating_point, image.bytes(), arch::FpState::plain_image_size);
-  if (arch::FpState::frames_are_marked()) add_note(to, Note::extended_registers, image.bytes(), arch::FpState::image_size());
+void add_floating_point(fs::TextBuffer& to, const Thread& thread, const memory::HeapArray<u8>& image) {
+  thread.fp.tell(image.data());
+  add_note(to, Note::floating_point, image.data(), arch::FpState::plain_image_size);
+  if (arch::FpState::frames_are_marked()) add_note(to, Note::extended_registers, image.data(), arch::FpState::image_size());
 }
 
 }  // namespace
 
-RegisterImage::~RegisterImage() {
-  memory::release(bytes_);
-}
-
-Result<void> RegisterImage::allocate() {
-  bytes_ = static_cast<u8*>(memory::allocate(arch::FpState::image_size()));
-  if (bytes_ == nullptr) return Errno::enomem;
-  return {};
-}
-
 Result<void> add_first_thread(fs::TextBuffer& to, Thread& thread, const SignalInfo& info, std::span<const MemorySegment> memory,
-                              RegisterImage& image) {
+                              const memory::HeapArray<u8>& image) {
   const ThreadStatus status = status_of(thread, info);
   add_note(to, Note::thread, &status, sizeof status);
   TRY(add_process(to, thread));
@@ -140,7 +125,7 @@ Result<void> add_first_thread(fs::TextBuffer& to, Thread& thread, const SignalIn
   return {};
 }
 
-void add_other_thread(fs::TextBuffer& to, Thread& thread, i32 signal, RegisterImage& image) {
+void add_other_thread(fs::TextBuffer& to, Thread& thread, i32 signal, const memory::HeapArray<u8>& image) {
   const ThreadStatus status = status_of(thread, {.number = signal});
   add_note(to, Note::thread, &status, sizeof status);
   add_floating_point(to, thread, image);

@@ -4,28 +4,15 @@
 
 #include "abi/linux/core_layout.h"
 #include "abi/linux/core_memory.h"
+#include "memory/heap_array.h"
 #include "task/process.h"
 
 namespace corral::abi::core {
 
-// Room for a thread's floating-point registers while they are written down.
-class RegisterImage {
- public:
-  RegisterImage() = default;
-  RegisterImage(const RegisterImage&) = delete;
-  RegisterImage& operator=(const RegisterImage&) = delete;
-  ~RegisterImage();
-  Result<void> allocate();  // enomem
-  [[nodiscard]] u8* bytes() { return bytes_; }
-
- private:
-  u8* bytes_ = nullptr;
-};
-
-// All notes about the process stand between those of its first thread, the one that took the signal.
+// `image`: room for the floating-point registers of a thread. All notes about the process stand between those of its first thread, the one that took the signal.
 Result<void> add_first_thread(fs::TextBuffer& to, Thread& thread, const SignalInfo& info, std::span<const MemorySegment> memory,
-                              RegisterImage& image);  // blocked
-void add_other_thread(fs::TextBuffer& to, Thread& thread, i32 signal, RegisterImage& image);
+                              const memory::HeapArray<u8>& image);  // blocked
+void add_other_thread(fs::TextBuffer& to, Thread& thread, i32 signal, const memory::HeapArray<u8>& image);
 [[nodiscard]] u64 other_thread_size();  // bytes that it adds
 
 }  // namespace corral::abi::core

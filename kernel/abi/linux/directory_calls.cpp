@@ -3,7 +3,7 @@
 #include "fs/inode.h"
 #include "fs/watch/notices.h"
 #include "lib/memory_functions.h"
-#include "memory/heap.h"
+#include "memory/heap_array.h"
 
 namespace corral::abi {
 
@@ -65,11 +65,10 @@ Result<i64> sys_list(Call& call) {
   if (file->inode().attributes().links == 0) return Errno::enoent;  // removed
   const i32 wanted = call.number(2);
   const u64 size = wanted < 0 ? 0 : fs::smaller(static_cast<u64>(wanted), most);
-  auto* buffer = static_cast<u8*>(memory::allocate(size + 1));
-  if (buffer == nullptr) return Errno::enomem;
-  Result<i64> outcome = list_into(call, *file, {buffer, size}, F);
+  memory::HeapArray<u8> buffer;
+  TRY(buffer.allocate(size));
+  Result<i64> outcome = list_into(call, *file, buffer.all(), F);
   if (outcome.ok()) fs::notices::tell(file->inode(), fs::notices::accessed);
-  memory::release(buffer);
   return file.answer(call, static_cast<Result<i64>&&>(outcome));
 }
 

@@ -6,7 +6,7 @@
 #include "fs/executable.h"
 #include "fs/resources.h"
 #include "lib/memory_functions.h"
-#include "memory/heap.h"
+#include "memory/heap_array.h"
 #include "task/credential_rules.h"
 #include "task/executive.h"
 #include "task/exit.h"
@@ -21,24 +21,6 @@ constexpr u64 longest_path = 4096;
 constexpr i32 at_fdcwd = -100;
 constexpr u32 deepest_script = 4;
 constexpr size_t script_line = 256;  // what Linux reads of a first line (BINPRM_BUF_SIZE)
-
-// A buffer that goes with its scope.
-class Text {
- public:
-  Text() = default;
-  ~Text() { memory::release(data_); }
-  Text(const Text&) = delete;
-  Text& operator=(const Text&) = delete;
-  Result<void> allocate(u64 size) {
-    data_ = static_cast<char*>(memory::allocate(size));
-    if (data_ == nullptr) return Errno::enomem;
-    return {};
-  }
-  [[nodiscard]] char* data() { return data_; }
-
- private:
-  char* data_ = nullptr;
-};
 
 // Takes in the strings of a null-terminated array of pointers. A null array is empty.
 Result<void> take_strings(Call& call, VirtualAddress array, ArgumentBlock& block) {
@@ -158,7 +140,7 @@ void commit(Thread& thread, LoadedProgram& program, NextCredentials& next, std::
 
 // The file that the program names as its interpreter. eio: the name lies beyond the end; enoexec: it does not end.
 Result<Ref<fs::Inode>> open_interpreter(Thread& thread, ByteSource& source, const elf::Image& image) {
-  Text path;
+  memory::HeapArray<char> path;
   TRY(path.allocate(image.interpreter_size));
   const u64 got = TRY(source.read_at(image.interpreter_offset, {reinterpret_cast<u8*>(path.data()), image.interpreter_size}));
   if (got != image.interpreter_size) return Errno::eio;
@@ -184,7 +166,7 @@ Result<Ref<fs::Inode>> open_interpreter(Thread& thread, ByteSource& source, cons
 [[gnu::noinline]] Result<void> follow_scripts(Thread& thread, Ref<fs::Inode>& file, std::string_view path,
                                               ArgumentBlock& arguments) {
   char line[script_line];
-  Text text;
+  memory::HeapArray<char> text;
   for (u32 depth = 0;; ++depth) {
     fs::ExecutableSource source{file};
     const u64 got = TRY(source.read_at(0, {reinterpret_cast<u8*>(line), sizeof line}));
@@ -202,7 +184,7 @@ Result<Ref<fs::Inode>> open_interpreter(Thread& thread, ByteSource& source, cons
 
 Result<i64> execute(Call& call, i32 directory, VirtualAddress path_at, VirtualAddress arguments_at,
                     VirtualAddress environment_at, u32 flags) {
-  Text path_text;
+  memory::HeapArray<char> path_text;
   TRY(path_text.allocate(longest_path));
   const u64 length = TRY(vm::copy_string_in(call.space, call.thread.caller, path_text.data(), longest_path, path_at));
   const std::string_view path{path_text.data(), length};

@@ -3,7 +3,7 @@
 // Both sides are reached through the direct map, page by page, and both may answer blocked; what has been copied by then is in
 // the step (word 0), so nothing is copied twice. A write that fails part of the way answers what was copied.
 #include "abi/linux/file_handlers.h"
-#include "memory/heap.h"
+#include "memory/heap_array.h"
 #include "task/authority.h"
 #include "task/process_table.h"
 
@@ -22,21 +22,13 @@ struct Piece {  // struct iovec
 // The pieces of one side, copied in.
 class Pieces {
  public:
-  Pieces() = default;
-  Pieces(const Pieces&) = delete;
-  Pieces& operator=(const Pieces&) = delete;
-  ~Pieces() { memory::release(pieces_); }
-
   // `own`: in the caller's own memory, where Linux checks the addresses at once and takes no more than a read may.
   Result<void> take(Call& call, VirtualAddress from, u64 count, bool own) {
     if (count > most_pieces) return Errno::einval;
     if (count == 0) return {};
-    pieces_ = static_cast<Piece*>(memory::allocate(count * sizeof(Piece)));
-    if (pieces_ == nullptr) return Errno::enomem;
-    TRY(vm::copy_in(call.space, call.thread.caller, pieces_, from, count * sizeof(Piece)));
-    count_ = count;
-    for (u64 i = 0; i < count; ++i) {
-      Piece& piece = pieces_[i];
+    TRY(pieces_.allocate(count));
+    TRY(vm::copy_in(call.space, call.thread.caller, pieces_.data(), from, count * sizeof(Piece)));
+    for (Piece& piece : pieces_.all()) {
       if (static_cast<i64>(piece.size) < 0) return Errno::einval;
       if (!own) continue;
       if (piece.base + piece.size > arch::user_space_end || piece.base + piece.size < piece.base) return Errno::efault;
@@ -48,8 +40,8 @@ class Pieces {
 
   // The place of the byte `at`, and how many follow it in its piece and page; 0: there is none.
   [[nodiscard]] Piece at(u64 at) {
-    while (index_ < count_ && at - before_ >= pieces_[index_].size) before_ += pieces_[index_++].size;
-    if (index_ == count_) return {};
+    while (index_ < pieces_.size() && at - before_ >= pieces_[index_].size) before_ += pieces_[index_++].size;
+    if (index_ == pieces_.size()) return {};
     const u64 base = pieces_[index_].base + (at - before_);
     const u64 in_page = page_size - base % page_size;
     const u64 left = pieces_[index_].size - (at - before_);
@@ -57,8 +49,8 @@ class Pieces {
   }
 
  private:
-  Piece* pieces_ = nullptr;
-  u64 count_ = 0, total_ = 0;
+  memory::HeapArray<Piece> pieces_;
+  u64 total_ = 0;
   u64 index_ = 0, before_ = 0;  // the piece that was looked at last, and the bytes before it
 };
 

@@ -328,12 +328,9 @@ Result<i64> select(Call& call, const Rest& rest, Ask&& ask) {
 }
 
 Result<i64> sys_select(Call& call) {
-  struct TimeVal {
-    i64 seconds, microseconds;
-  };
   return select(call, {.to = call.address(4), .in_microseconds = true}, [&]() -> Result<Wish> {
     if (call.argument[4] == 0) return Wish{};
-    const TimeVal wait = TRY(call.read<TimeVal>(call.address(4)));
+    const auto wait = TRY(call.read<TimeValue>(call.address(4)));
     if (wait.microseconds < 0) return Errno::einval;
     const TimeSpec time{wait.seconds + wait.microseconds / 1'000'000, wait.microseconds % 1'000'000 * 1000};
     return Wish{.deadline = deadline_of(TRY(duration_of(time)))};

@@ -6,14 +6,6 @@
 
 namespace corral::abi {
 
-namespace {
-
-TimeValue time_value(i64 ns) {
-  return {ns / 1'000'000'000, ns % 1'000'000'000 / 1000};
-}
-
-}  // namespace
-
 Times times_of(const Thread& thread) {
   return {thread.user_ns(), thread.system_ns()};
 }

@@ -1,13 +1,10 @@
 // Times and counts of threads and processes in the forms of getrusage(2), wait4(2) and times(2).
 #pragma once
 
+#include "abi/linux/time_values.h"
 #include "task/process.h"
 
 namespace corral::abi {
-
-struct TimeValue {  // struct timeval
-  i64 seconds, microseconds;
-};
 
 struct ResourceUsage {  // struct rusage
   TimeValue user, system;

@@ -3,6 +3,7 @@
 #include "abi/linux/time_values.h"
 #include "device/clock.h"
 #include "ipc/sysv/semaphore_set.h"
+#include "memory/heap_array.h"
 
 namespace corral::abi {
 
@@ -84,11 +85,9 @@ Result<i64> operate(Call& call, VirtualAddress timeout_at) {
     SemaphoreOperation operations[few];
     return operate(call, std::span{operations, count});
   }
-  auto* operations = static_cast<SemaphoreOperation*>(memory::allocate(count * sizeof(SemaphoreOperation)));
-  if (operations == nullptr) return Errno::enomem;
-  Result<i64> outcome = operate(call, std::span{operations, count});
-  memory::release(operations);
-  return outcome;
+  memory::HeapArray<SemaphoreOperation> operations;
+  TRY(operations.allocate(count));
+  return operate(call, operations.all());
 }
 
 Result<i64> sys_semop(Call& call) {
@@ -169,23 +168,19 @@ Result<i64> change_set(Call& call) {
 
 // All values at once, to or from the program.
 Result<i64> move_all(Call& call, SemaphoreSet& set, bool sets) {
-  auto* values = static_cast<u16*>(memory::allocate(set.count() * sizeof(u16)));
-  if (values == nullptr) return Errno::enomem;
-  const std::span<u16> all{values, set.count()};
-  const auto work = [&]() -> Result<void> {
-    if (!sets) {
-      TRY(set.get_all(all));
-      return vm::copy_out(call.space, call.thread.caller, call.address(3), values, all.size_bytes());
-    }
-    TRY(vm::copy_in(call.space, call.thread.caller, values, call.address(3), all.size_bytes()));
-    for (u16 value : all) {
-      if (value > SemaphoreLimits::highest_value) return Errno::erange;
-    }
-    return set.set_all(all, call.process.id().value);
-  };
-  const Result<void> outcome = work();
-  memory::release(values);
-  if (!outcome.ok()) return outcome.error();
+  memory::HeapArray<u16> values;
+  TRY(values.allocate(set.count()));
+  const u64 size = values.all().size_bytes();
+  if (!sets) {
+    TRY(set.get_all(values.all()));
+    TRY(vm::copy_out(call.space, call.thread.caller, call.address(3), values.data(), size));
+    return 0;
+  }
+  TRY(vm::copy_in(call.space, call.thread.caller, values.data(), call.address(3), size));
+  for (u16 value : values.all()) {
+    if (value > SemaphoreLimits::highest_value) return Errno::erange;
+  }
+  TRY(set.set_all(values.all(), call.process.id().value));
   return 0;
 }
 

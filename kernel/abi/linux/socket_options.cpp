@@ -1,6 +1,7 @@
 // getsockopt and setsockopt. Source: Linux man-pages socket(7), unix(7).
 #include "abi/linux/file_handlers.h"
 #include "abi/linux/socket_address.h"
+#include "abi/linux/time_values.h"
 #include "fs/inode.h"
 
 namespace corral::abi {
@@ -48,10 +49,6 @@ constexpr u32 plain = 1u << debug | 1u << reuse_address | 1u << do_not_route | 1
 bool is_plain(int option) {
   return option > 0 && option < 32 && (plain >> option & 1) != 0;
 }
-
-struct TimeValueOption {
-  i64 seconds, microseconds;
-};
 
 // ---- getting -------------------------------------------------------------------------------------------------------------
 
@@ -101,7 +98,7 @@ Result<i64> sys_getsockopt(Call& call) {
     case receive_timeout:
     case send_timeout: {
       const i64 ns = (option == receive_timeout ? socket.receive_timeout_ns : socket.send_timeout_ns).load(Order::relaxed);
-      const TimeValueOption value{ns / 1'000'000'000, ns % 1'000'000'000 / 1000};
+      const TimeValue value = time_value(ns);
       return tell(call, &value, sizeof value, room);
     }
     case peer_name: {
@@ -131,8 +128,8 @@ u32 buffer_of(i32 wish, u32 smallest, bool forced) {
 
 Result<void> set_timeout(Call& call, Atomic<i64>& to) {
   constexpr i64 million = 1'000'000;
-  if (call.argument[4] < sizeof(TimeValueOption)) return Errno::einval;
-  const auto value = TRY(call.read<TimeValueOption>(call.address(3)));
+  if (call.argument[4] < sizeof(TimeValue)) return Errno::einval;
+  const auto value = TRY(call.read<TimeValue>(call.address(3)));
   if (value.microseconds < 0 || value.microseconds >= million) return Errno::edom;
   if (value.seconds < 0) {
     to.store(1, Order::relaxed);  // as Linux: no wait at all

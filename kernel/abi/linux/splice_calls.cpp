@@ -6,7 +6,7 @@
 #include "abi/linux/file_handlers.h"
 #include "fs/inode.h"
 #include "fs/pipe.h"
-#include "memory/heap.h"
+#include "memory/heap_array.h"
 
 namespace corral::abi {
 
@@ -20,20 +20,6 @@ constexpr u32 flag_nonblocking = 2, known_flags = 0xf;
 constexpr u64 piece = 64 << 10;
 constexpr u64 max_transfer = 0x7fff'f000;
 constexpr unsigned word_moved = 0;  // of the thread's StepState
-
-// Kernel memory that bytes pass through, for one run of the step.
-class Buffer {
- public:
-  Buffer() : bytes_{static_cast<u8*>(memory::allocate(piece))} {}
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-  ~Buffer() { memory::release(bytes_); }
-  [[nodiscard]] bool there() const { return bytes_ != nullptr; }
-  [[nodiscard]] std::span<u8> first(u64 size) const { return {bytes_, size}; }
-
- private:
-  u8* bytes_;
-};
 
 struct Ends {
   Ref<OpenFile> in, out;
@@ -54,8 +40,8 @@ Result<Ends> ends_of(Call& call, unsigned in, unsigned out) {
 
 // Moves, or with `copies` copies, up to `size` bytes. Answers how many.
 Result<u64> between_pipes(Thread& thread, Pipe& from, Pipe& to, u64 size, bool nonblocking, bool copies) {
-  Buffer buffer;
-  if (!buffer.there()) return Errno::enomem;
+  memory::HeapArray<u8> buffer;
+  TRY(buffer.allocate(piece));
   const u64 there = TRY(from.claim_data(thread, nonblocking));
   if (there == 0) return u64{0};
   const Result<u64> room = to.claim_room(thread, nonblocking, fs::smaller(size, there));
@@ -83,8 +69,8 @@ struct Place {
 // What was moved in earlier runs of the step is in `moved`: when the file makes the step wait after some pieces, they stay.
 Result<u64> from_pipe(Thread& thread, Pipe& from, OpenFile& out, const Place& place, u64 size, bool nonblocking) {
   u64& moved = thread.step.word[word_moved];
-  Buffer buffer;
-  if (!buffer.there()) return Errno::enomem;
+  memory::HeapArray<u8> buffer;
+  TRY(buffer.allocate(piece));
   const Result<u64> there = from.claim_data(thread, nonblocking || moved > 0);
   if (!there.ok() && (moved == 0 || there.error() == Errno::blocked)) return there.error();
   if (!there.ok() || there.value() == 0) return moved;
@@ -110,8 +96,8 @@ Result<u64> from_pipe(Thread& thread, Pipe& from, OpenFile& out, const Place& pl
 // ---- file to pipe -------------------------------------------------------------------------------------------------------------
 
 Result<u64> into_pipe(Thread& thread, OpenFile& in, const Place& place, Pipe& to, u64 size, bool nonblocking) {
-  Buffer buffer;
-  if (!buffer.there()) return Errno::enomem;
+  memory::HeapArray<u8> buffer;
+  TRY(buffer.allocate(piece));
   const u64 room = fs::smaller(TRY(to.claim_room(thread, nonblocking, size)), piece);
   Transfer target{buffer.first(room)};
   Result<u64> got = place.own ? in.read(thread, target) : in.read_at(thread, place.offset, target);

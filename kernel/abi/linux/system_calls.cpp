@@ -6,7 +6,7 @@
 #include "device/machine.h"
 #include "fs/proc/load_average.h"
 #include "lib/memory_functions.h"
-#include "memory/heap.h"
+#include "memory/heap_array.h"
 #include "memory/page_allocator.h"
 #include "sched/engine/random_source.h"
 #include "task/executive.h"
@@ -101,13 +101,11 @@ Result<i64> sys_syslog(Call& call) {
       if (call.number(2) < 0 || call.argument[1] == 0) return Errno::einval;
       const u64 room = call.argument[2] < ring ? call.argument[2] : ring;
       TRY(vm::prepare(call.space, call.thread.caller, call.address(1), room, vm::Access::write));
-      auto* text = static_cast<char*>(memory::allocate(ring));
-      if (text == nullptr) return Errno::enomem;
-      const u64 length = log::copy_ring(text, ring);
+      memory::HeapArray<char> text;
+      TRY(text.allocate(ring));
+      const u64 length = log::copy_ring(text.data(), ring);
       const u64 shown = length < room ? length : room;
-      Result<void> out = vm::copy_out(call.space, call.thread.caller, call.address(1), text + (length - shown), shown);
-      memory::release(text);
-      TRY(out);
+      TRY(vm::copy_out(call.space, call.thread.caller, call.address(1), text.data() + (length - shown), shown));
       return static_cast<i64>(shown);
     }
     // Nothing new comes: what there is has been told by the console.

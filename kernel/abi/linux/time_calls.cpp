@@ -53,7 +53,7 @@ Result<i64> sys_clock_getres(Call& call) {
 
 Result<i64> sys_gettimeofday(Call& call) {
   const i64 ns = clock::wall_time_ns();
-  if (call.argument[0] != 0) TRY(call.write(call.address(0), TimeValue{ns / billion, ns % billion / 1000}));
+  if (call.argument[0] != 0) TRY(call.write(call.address(0), time_value(ns)));
   if (call.argument[1] != 0) TRY(call.write(call.address(1), u64{0}));
   return 0;
 }

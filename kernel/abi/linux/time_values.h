@@ -10,6 +10,10 @@ struct TimeSpec {  // struct timespec
   i64 seconds, nanoseconds;
 };
 
+struct TimeValue {  // struct timeval
+  i64 seconds, microseconds;
+};
+
 // einval: negative, or a billion nanoseconds and more. Durations too long for the clock become the longest.
 inline Result<Duration> duration_of(const TimeSpec& spec) {
   constexpr i64 billion = 1'000'000'000;
@@ -20,6 +24,10 @@ inline Result<Duration> duration_of(const TimeSpec& spec) {
 
 inline TimeSpec time_spec(i64 ns) {
   return {ns / 1'000'000'000, ns % 1'000'000'000};
+}
+
+inline TimeValue time_value(i64 ns) {
+  return {ns / 1'000'000'000, ns % 1'000'000'000 / 1000};
 }
 
 // Saturates at never.

@@ -28,17 +28,18 @@ Result<i64> nanoseconds_of(const TimeValue& v) {
   return v.seconds * billion + v.microseconds * 1000;
 }
 
-TimeValue time_value(i64 ns) {
+// A time that is left is told rounded up: it is not over before it is.
+TimeValue rounded_up(i64 ns) {
   const i64 up = ns / 1000 + (ns % 1000 != 0 ? 1 : 0);
   return {up / 1'000'000, up % 1'000'000};
 }
 
 Interval told(const TimerSetting& s) {
-  return {time_value(s.interval.ns), time_value(s.next == never ? 0 : (s.next - clock::now()).ns)};
+  return {rounded_up(s.interval.ns), rounded_up(s.next == never ? 0 : (s.next - clock::now()).ns)};
 }
 
 Interval told(const CpuTimers::Setting& s) {
-  return {time_value(s.interval_ns), time_value(s.left_ns)};
+  return {rounded_up(s.interval_ns), rounded_up(s.left_ns)};
 }
 
 CpuTimers::Kind kind_of(i32 which) {

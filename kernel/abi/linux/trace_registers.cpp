@@ -3,7 +3,7 @@
 
 #include "arch/page_table.h"
 #include "lib/memory_functions.h"
-#include "memory/heap.h"
+#include "memory/heap_array.h"
 #include "task/tracees.h"
 
 namespace corral::abi::trace {
@@ -55,24 +55,12 @@ u64* break_address(const Thread& thread, u64 offset) {
   return &thread.tracee.load(Order::acquire)->break_address[(offset - debug_registers_at) / sizeof(u64)];
 }
 
-// A thread's floating-point registers for a while, in a debugger's form.
-class Image {
- public:
-  Image() = default;
-  Image(const Image&) = delete;
-  Image& operator=(const Image&) = delete;
-  ~Image() { memory::release(data_); }
-  Result<void> take(const Thread& thread) {
-    data_ = static_cast<u8*>(memory::allocate(arch::FpState::image_size()));
-    if (data_ == nullptr) return Errno::enomem;
-    thread.fp.tell(data_);
-    return {};
-  }
-  [[nodiscard]] u8* data() { return data_; }
-
- private:
-  u8* data_ = nullptr;
-};
+// A thread's floating-point registers, in a debugger's form.
+Result<void> take_image(const Thread& thread, memory::HeapArray<u8>& image) {
+  TRY(image.allocate(arch::FpState::image_size()));
+  thread.fp.tell(image.data());
+  return {};
+}
 
 struct Vector {  // struct iovec
   u64 base, length;
@@ -155,15 +143,15 @@ Result<i64> set_registers(Call& call, Thread& thread) {
 }
 
 Result<i64> get_floating_point(Call& call, const Thread& thread) {
-  Image image;
-  TRY(image.take(thread));
+  memory::HeapArray<u8> image;
+  TRY(take_image(thread, image));
   TRY(vm::copy_out(call.space, call.thread.caller, call.address(3), image.data(), arch::FpState::plain_image_size));
   return 0;
 }
 
 Result<i64> set_floating_point(Call& call, Thread& thread) {
-  Image image;
-  TRY(image.take(thread));
+  memory::HeapArray<u8> image;
+  TRY(take_image(thread, image));
   TRY(vm::copy_in(call.space, call.thread.caller, image.data(), call.address(3), arch::FpState::plain_image_size));
   TRY(thread.fp.assign(image.data(), arch::FpState::plain_image_size));
   return 0;
@@ -175,8 +163,8 @@ Result<i64> get_set(Call& call, const Thread& thread) {
     const arch::UserRegisters registers = registers_of(thread);
     TRY(vm::copy_out(call.space, call.thread.caller, {vector.base}, &registers, vector.length));
   } else {
-    Image image;
-    TRY(image.take(thread));
+    memory::HeapArray<u8> image;
+    TRY(take_image(thread, image));
     TRY(vm::copy_out(call.space, call.thread.caller, {vector.base}, image.data(), vector.length));
   }
   TRY(call.write(call.address(3) + sizeof(u64), vector.length));
@@ -192,8 +180,8 @@ Result<i64> set_set(Call& call, Thread& thread) {
   } else {
     const u64 size = TRY(size_of_set(call.argument[2]));
     if (call.argument[2] == extended && vector.length != size) return Errno::efault;  // as Linux says it
-    Image image;
-    TRY(image.take(thread));
+    memory::HeapArray<u8> image;
+    TRY(take_image(thread, image));
     TRY(vm::copy_in(call.space, call.thread.caller, image.data(), {vector.base}, vector.length));
     TRY(thread.fp.assign(image.data(), size));
   }

@@ -5,7 +5,7 @@
 #include "fs/proc/proc.h"
 #include "lib/core_list.h"
 #include "lib/text.h"
-#include "memory/heap.h"
+#include "memory/heap_array.h"
 #include "sched/engine/fallbacks.h"
 #include "sched/engine/manager.h"
 #include "sched/policy_choice.h"
@@ -76,20 +76,18 @@ void list(TextBuffer& to, const char* kind, std::span<const Descriptor* const> p
 
 Result<void> scheduling_text(TextBuffer& to, const Subject&) {
   constexpr u64 most = 32 << 10;
-  auto* text = static_cast<char*>(memory::allocate(most));
-  if (text == nullptr) return Errno::enomem;
-  to.append({text, scheduling().describe_scheduling(text, most)});
-  memory::release(text);
+  memory::HeapArray<char> text;
+  TRY(text.allocate(most));
+  to.append({text.data(), scheduling().describe_scheduling(text.data(), most)});
   return {};
 }
 
 Result<void> scheduling_dump(TextBuffer& to, const Subject&) {
   constexpr u64 most = 64 << 10;
-  auto* text = static_cast<char*>(memory::allocate(most));
-  if (text == nullptr) return Errno::enomem;
-  to.append({text, sched::fallbacks::describe(text, most, scheduling().tick())});
-  to.append({text, invariants::describe(text, most)});
-  memory::release(text);
+  memory::HeapArray<char> text;
+  TRY(text.allocate(most));
+  to.append({text.data(), sched::fallbacks::describe(text.data(), most, scheduling().tick())});
+  to.append({text.data(), invariants::describe(text.data(), most)});
   return {};
 }
 
