@@ -3,10 +3,9 @@
 import re
 import unittest
 
-from lab import guest, soak
-from lab.testing.selection import slow
-from lab.testing.shared_guest import SharedGuest
+from lab.testing.arrangement import ArrangedCores, ArrangedGuest
 
+OPTION = "sched.queues=global"
 PIPES = "for i in 1 2 3 4; do (echo $i | cat | cat) & done; wait"
 DRAWING = "mandelbrot 8 --mode array --size 20x10 --iterations 200 > /dev/null"
 PROGRAMS = f"{PIPES}; {DRAWING} && /tests/forktest > /dev/null && /tests/futexqueues > /dev/null && /tests/futexstress > /dev/null"
@@ -16,14 +15,9 @@ LOCKS = re.compile(r"^lock of level (\d+): taken (\d+) found taken (\d+) waited 
 SHARE = re.compile(r"^share (-?\d+) (\d+)$", re.MULTILINE)
 
 
-class Global(SharedGuest, unittest.TestCase):
-    @classmethod
-    def boot(cls) -> guest.Guest:
-        return guest.corral(cls.CORES, options="quiet sched.queues=global")
-
-    def tearDown(self) -> None:
-        self.said("echo groups none > /proc/sched; echo queues global > /proc/sched")
-        self.assertEqual(soak.violations(self.said("cat /proc/sched")), 0)
+class Global(ArrangedGuest, unittest.TestCase):
+    OPTION = OPTION
+    RESET = "echo groups none > /proc/sched; echo queues global > /proc/sched"
 
     def test_programs_run(self) -> None:
         before = dict((level, int(taken)) for level, taken, _, _ in LOCKS.findall(self.said("cat /proc/sched")))
@@ -75,19 +69,9 @@ class Global(SharedGuest, unittest.TestCase):
         self.assertRegex(self.said("cat /proc/sched"), r"(?m)^queues global:")
 
 
-class Cores(unittest.TestCase):
-    def check(self, cores: int) -> None:
-        with guest.corral(cores, options="quiet sched.queues=global", program=["sh", "-c", f"{PROGRAMS} && cat /proc/sched"]) as machine:
-            self.assertEqual(machine.ended().status, 0, machine.said()[-2000:])
-            self.assertEqual(soak.violations(machine.text.replace("\r", "")), 0)
-
-    def test_on_one(self) -> None:
-        self.check(1)
-
-    @slow
-    def test_on_two_and_eight(self) -> None:
-        self.check(2)
-        self.check(8)
+class Cores(ArrangedCores, unittest.TestCase):
+    OPTION = OPTION
+    PROGRAMS = PROGRAMS
 
 
 if __name__ == "__main__":

@@ -3,11 +3,10 @@
 import unittest
 from collections import Counter
 
-from lab import guest, soak
-from lab.testing.selection import slow
-from lab.testing.shared_guest import SharedGuest
+from lab.testing.arrangement import ArrangedCores, ArrangedGuest
 from lab.trace import records
 
+OPTION = "sched.wakes=waker"
 PIPES = "for i in 1 2 3 4; do (echo $i | cat | cat) & done; wait"
 PROGRAMS = f"{PIPES}; /tests/forktest > /dev/null && /tests/futexqueues > /dev/null && /tests/futexstress > /dev/null && /tests/pipetest > /dev/null"
 # What is asked of threads that sleep: masks, classes, priorities that are lent, signals, registers, stops and ends.
@@ -26,14 +25,9 @@ def placed_elsewhere(found: list[records.Record]) -> int:
     return count
 
 
-class Wakers(SharedGuest, unittest.TestCase):
-    @classmethod
-    def boot(cls) -> guest.Guest:
-        return guest.corral(cls.CORES, options="quiet sched.wakes=waker")
-
-    def tearDown(self) -> None:
-        self.said("echo wakes waker > /proc/sched; echo queues per-core > /proc/sched; echo groups none > /proc/sched")
-        self.assertEqual(soak.violations(self.said("cat /proc/sched")), 0)
+class Wakers(ArrangedGuest, unittest.TestCase):
+    OPTION = OPTION
+    RESET = "echo wakes waker > /proc/sched; echo queues per-core > /proc/sched; echo groups none > /proc/sched"
 
     def traced(self) -> list[records.Record]:
         self.said(f"corral-trace -e switch,place /tmp/records sh -c '{PIPES}; {PIPES}' > /dev/null")
@@ -74,20 +68,9 @@ class Wakers(SharedGuest, unittest.TestCase):
                   "echo wakes waker > /proc/sched; done; wait $!")
 
 
-class Cores(unittest.TestCase):
-    def check(self, cores: int) -> None:
-        program = ["sh", "-c", f"{PROGRAMS} && cat /proc/sched"]
-        with guest.corral(cores, options="quiet sched.wakes=waker", program=program) as machine:
-            self.assertEqual(machine.ended().status, 0, machine.said()[-2000:])
-            self.assertEqual(soak.violations(machine.text.replace("\r", "")), 0)
-
-    def test_on_one(self) -> None:
-        self.check(1)
-
-    @slow
-    def test_on_two_and_eight(self) -> None:
-        for cores in (2, 8):
-            self.check(cores)
+class Cores(ArrangedCores, unittest.TestCase):
+    OPTION = OPTION
+    PROGRAMS = PROGRAMS
 
 
 if __name__ == "__main__":
