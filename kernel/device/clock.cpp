@@ -38,8 +38,8 @@ u64 ticks_of(const Parameters& p) {
   return p.extension.extend(p.bits, [&p] { return p.source->read(); });
 }
 
-Instant time_of(const Parameters& p) {
-  const i64 elapsed = static_cast<i64>(ticks_of(p) - p.start_ticks);
+Instant time_of(const Parameters& p, u64 ticks) {
+  const i64 elapsed = static_cast<i64>(ticks - p.start_ticks);
   // Another core's counter may lag by a few ticks just after the start: that is the start.
   return {p.start_ns + (elapsed > 0 ? p.scale.to_ns(static_cast<u64>(elapsed)) : 0)};
 }
@@ -60,7 +60,13 @@ void publish() REQUIRES(publishing) {
 
 Instant now() {
   const Parameters* p = current.load(Order::acquire);
-  return p == nullptr ? Instant{} : time_of(*p);
+  return p == nullptr ? Instant{} : time_of(*p, ticks_of(*p));
+}
+
+Instant time_at(u64 ticks) {
+  const Parameters* p = current.load(Order::acquire);
+  KERNEL_ASSERT(p != nullptr && p->bits >= 64);
+  return time_of(*p, ticks);
 }
 
 void spin(Duration time) {

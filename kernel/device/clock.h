@@ -40,6 +40,8 @@ class CoreTimer : public Device {
 namespace clock {
 // Now. Any core, any context. Instant{0} until use() was called first.
 [[nodiscard]] Instant now();
+// When the counter of the clock in use was at `ticks`, which it has been since use(). Any context; counters of full width only.
+[[nodiscard]] Instant time_at(u64 ticks);
 // Busy wait for start-up sequences only (interrupts need not work); at least that long. Only after use().
 void spin(Duration time);
 // Wall time at boot, ns since 1970: wall time is this and now(). First from the real-time clock; setting it sets the wall clock,

@@ -53,10 +53,7 @@ void report_unknown(u32 vector) {
 }
 
 [[gnu::noinline]] void note(trace::Event event, u32 vector) {
-  trace::Interrupt interrupt{vector, {}};
-  const char* name = entries[vector].name;
-  if (name != nullptr) copy_text(interrupt.name, sizeof interrupt.name, name);
-  trace::write(event, 0, 0, interrupt);
+  trace::write(event, 0, 0, vector);
 }
 
 u64 sum(Atomic<u64> CoreCounts::* counter) {

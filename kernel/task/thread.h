@@ -218,7 +218,8 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   [[nodiscard]] u32 effective_priority() const {
     const u32 own = unpack(policy_.load(Order::seq_cst)).priority;
     const u32 inherited = inherited_priority();
-    if (own >= inherited) return own;
+    if (own >= inherited) [[likely]]
+      return own;
     return inherited < sched::real_time_highest ? inherited : sched::real_time_highest;
   }
 

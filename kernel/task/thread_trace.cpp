@@ -13,15 +13,16 @@ constexpr i32 usual_priority = 120, real_time_priority = 99;
 // As Linux numbers them in its traces: -1 with a deadline, 0 to 98 in the real-time class, 100 to 139 by nice value.
 i32 priority_of(const Thread& thread) {
   const u32 real_time = thread.effective_priority();
+  if (real_time == 0) [[likely]]
+    return usual_priority + thread.nice();
   if (real_time == sched::deadline_priority) return -1;
-  return real_time != 0 ? real_time_priority - static_cast<i32>(real_time) : usual_priority + thread.nice();
+  return real_time_priority - static_cast<i32>(real_time);
 }
 
 Name name_of(const Thread& thread) {
   Name name;
   static_assert(sizeof thread.name == sizeof name);
   __builtin_memcpy(&name, thread.name, sizeof name);
-  name.words[1] &= ~u64{0} >> 8;
   return name;
 }
 

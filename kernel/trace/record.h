@@ -1,7 +1,8 @@
-// What happened at a moment on a core: 64 bytes, as the rings keep them and as /dev/trace gives them to programs.
+// What happened at a moment on a core: 64 bytes, as /dev/trace gives them to programs.
 //
-// The layout is read by lab/trace/records.py as well. Numbers are little-endian; times are those of the machine's clock, the same
-// on all cores. Names and priorities are those that Linux shows in its own traces: priority 120 is nice 0, less is more.
+// In a ring stands what is quickest to write: the time is a stamp (trace/stamp.h), the core, which is the ring's, is left out, and so are
+// the words that an event has no use for. The layout is read by lab/trace/records.py as well. Numbers are little-endian; times are
+// those of the machine's clock, the same on all cores. Names and priorities are those that Linux shows in its own traces: priority 120 is nice 0, less is more.
 #pragma once
 
 #include "lib/types.h"
@@ -30,6 +31,7 @@ enum class Event : u8 {
   decision_asked,
   decision_about,
   decision_answered,
+  called,  // thread: a call that did not wait, at its end; Called
   end_of_events,
 };
 
@@ -45,7 +47,7 @@ static_assert(sizeof(Record) == 64);
 
 // ---- what `data` is ------------------------------------------------------------------------------------------------------
 
-// A thread's name, ended by a zero: in words, for these are copied at each switch.
+// A thread's name, ended by a zero if it is shorter: in words, for these are copied at each switch.
 struct Name {
   u64 words[2];
 };
@@ -88,11 +90,18 @@ struct Message {
 };
 struct Interrupt {
   u32 vector;
-  char name[16];
+  char name[16];  // not in a ring
 };
 struct Call {
   u64 number;
   u64 value[5];  // the first arguments; at its end the answer
+};
+// call_begun and call_ended in one. The arguments are those that its registers have at its end.
+struct Called {
+  static constexpr u32 number_bits = 16;
+  u64 number_and_time;  // in the upper bits how long it took: nanoseconds, in a ring a difference of stamps
+  u64 answer;
+  u64 argument[4];
 };
 struct PolicyChange {
   char what[16];

@@ -6,11 +6,12 @@
 namespace corral::trace {
 
 constinit Atomic<u32> wanted_events{0};
+constinit Atomic<u32> sessions{0};
+constinit Ring<> rings[max_cores];
+constinit Atomic<TimeOfCycles> time_of_cycles{nullptr};
 
 namespace {
 
-constinit Atomic<u32> sessions{0};
-constinit Ring<> rings[max_cores];
 constinit void (*listener)(u32 events) = nullptr;
 
 constexpr u32 bits(std::initializer_list<Event> events) {
@@ -29,40 +30,29 @@ constexpr Group all_groups[] = {
     {"migrate", bits({Event::migrated}), "a thread goes to another core"},
     {"message", bits({Event::message_sent, Event::message_taken}), "messages between cores"},
     {"interrupt", bits({Event::interrupt_begun, Event::interrupt_ended}), "interrupts"},
-    {"call", bits({Event::call_begun, Event::call_ended}), "system calls"},
+    {"call", bits({Event::call_begun, Event::call_ended, Event::called}), "system calls"},
     {"policy", bits({Event::policy_changed}), "another scheduling policy"},
     {"decide", decisions, "what policies are asked, and what they answer, for the simulator", true},
 };
 
 }  // namespace
 
-std::span<const Group> groups() {
-  return all_groups;
+u64 stamp_by_clock() {
+  return static_cast<u64>(log::now().ns);
 }
 
-Ring<>& ring_of(CoreId core) {
-  return rings[core.value];
+std::span<const Group> groups() {
+  return all_groups;
 }
 
 void set_listener(void (*told)(u32 events)) {
   listener = told;
 }
 
-u32 session() {
-  return sessions.load(Order::relaxed);
-}
-
 void want(u32 events) {
   sessions.fetch_add(1, Order::relaxed);
   wanted_events.store(events, Order::relaxed);
   if (listener != nullptr) listener(events);
-}
-
-void put(Record& record) {
-  const u32 core = arch::core_index();
-  record.time = static_cast<u64>(log::now().ns);
-  record.core = static_cast<u16>(core);
-  rings[core].write(reinterpret_cast<const u64(&)[Ring<>::words]>(record));
 }
 
 }  // namespace corral::trace

@@ -6,10 +6,12 @@
 
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "arch/processor.h"
 #include "lib/result.h"
 #include "trace/ring.h"
+#include "trace/stamp.h"
 
 namespace corral::trace {
 
@@ -21,9 +23,15 @@ extern constinit Atomic<u32> wanted_events;
 }
 
 // Counts the calls of want(): what was noted for the trace before another number is out of date.
-[[nodiscard]] u32 session();
+extern constinit Atomic<u32> sessions;
+[[nodiscard]] inline u32 session() {
+  return sessions.load(Order::relaxed);
+}
 
-[[nodiscard]] Ring<>& ring_of(CoreId core);
+extern constinit Ring<> rings[max_cores];
+[[nodiscard]] inline Ring<>& ring_of(CoreId core) {
+  return rings[core.value];
+}
 
 // Which events are wanted from now on. Any core, from a step; one caller at a time.
 void want(u32 events);
@@ -39,15 +47,23 @@ struct Group {
 };
 [[nodiscard]] std::span<const Group> groups();
 
-// Sets the time and the core, and puts the record into this core's ring.
-void put(Record& record);
+// Puts a record into this core's ring: as few instructions as there can be, and all of them in its caller.
+template <class Data>
+void write_at(u64 stamp, Event event, u8 detail, i32 thread, const Data& data) {
+  static_assert(sizeof(Data) <= sizeof(Record::data));
+  constexpr u64 count = (sizeof(Data) + sizeof(u64) - 1) / sizeof(u64);
+  u64 word[count];
+  word[count - 1] = 0;
+  __builtin_memcpy(word, &data, sizeof data);
+  const u64 head = static_cast<u64>(event) | u64{detail} << 8 | u64{static_cast<u32>(thread)} << 32;
+  [&]<u64... I>(std::index_sequence<I...>) {
+    rings[arch::core_index()].write(stamp, head, word[I]...);
+  }(std::make_index_sequence<count>{});
+}
 
 template <class Data>
 void write(Event event, u8 detail, i32 thread, const Data& data) {
-  static_assert(sizeof(Data) <= sizeof(Record::data));
-  Record record{0, event, detail, 0, thread, {}};
-  __builtin_memcpy(record.data, &data, sizeof data);  // a few moves: its size is known here
-  put(record);
+  write_at(stamp(), event, detail, thread, data);
 }
 
 }  // namespace corral::trace

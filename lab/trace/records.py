@@ -16,6 +16,7 @@ NOT_BY_ITSELF = 0x80
 PLACEMENT_REASONS = ("created", "woken")
 MIGRATION_REASONS = ("placed", "mask", "real_time", "pushed", "pulled", "offered", "global")
 DECISIONS = range(14, 21)  # for the simulator (docs/replay.md)
+CALLED = 21
 MESSAGES = ("none", "thread", "arrive", "drop_translations", "remote_call", "deferred_call", "shared_timer",
             "reschedule", "real_time_room", "pull_request", "pull_refused", "core_groups", "queues", "wall_clock")
 
@@ -135,6 +136,13 @@ def _message(sent: bool, time: int, core: int, data: bytes) -> Record:
     return Message(time, core, sent, MESSAGES[kind], None if target == NO_CORE else target)
 
 
+def _called(time: int, core: int, thread: int, data: bytes) -> Iterator[Record]:
+    number_and_time, answer, *arguments = struct.unpack_from("<6Q", data)
+    number = number_and_time & 0xFFFF
+    yield Call(time - (number_and_time >> 16), core, True, thread, number, tuple(arguments))
+    yield Call(time, core, False, thread, number, (answer,))
+
+
 def _decoded(record: bytes) -> Record:
     time, event, detail, core, thread = HEAD.unpack_from(record)
     data = record[HEAD.size :]
@@ -173,7 +181,10 @@ def decoded(data: bytes) -> list[Record]:
 def _each(data: bytes) -> Iterator[Record]:
     for at in range(0, len(data), SIZE):
         record = data[at : at + SIZE]
-        if HEAD.unpack_from(record)[1] not in DECISIONS:
+        time, event, _, core, thread = HEAD.unpack_from(record)
+        if event == CALLED:
+            yield from _called(time, core, thread, record[HEAD.size :])
+        elif event not in DECISIONS:
             yield _decoded(record)
 
 

@@ -84,41 +84,61 @@ Errno run_for_tracer(Thread& thread, bool begins) {
   return tracees::after_call(thread) ? thread.wait_for_resume() : Errno{};
 }
 
-// The same, when calls are traced, or threads are. A call that waits is run again: it has begun once, and ends once.
+// The same while some thread has a tracer.
 Errno run_followed_system_call(Thread& thread) {
-  const auto note = [&](trace::Event event, const trace::Call& call) {
-    if (trace::wants(event)) trace::write(event, 0, thread.id().value, call);
-  };
-  const u64 number = thread.frame.system_call_number();
   const bool begins = thread.current_step == nullptr;
-  if (begins) {
-    trace::Call begun{number, {}};
-    __builtin_memcpy(begun.value, thread.frame.arguments(), sizeof begun.value);
-    note(trace::Event::call_begun, begun);
+  return thread.tracee.load(Order::acquire) != nullptr ? run_for_tracer(thread, begins) : run_system_call(thread);
+}
+
+[[gnu::noinline]] void note_beginning(const Thread& thread, u64 stamp) {
+  trace::Call call{thread.frame.system_call_number(), {}};
+  __builtin_memcpy(call.value, thread.frame.arguments(), sizeof call.value);
+  trace::write_at(stamp, trace::Event::call_begun, 0, thread.id().value, call);
+}
+
+// The same while calls are traced: one record for a call that does not wait. One that waits is run again: it has begun once, and ends once.
+template <Errno (*run)(Thread&)>
+Errno trace_system_call(Thread& thread) {
+  const bool begins = thread.current_step == nullptr;
+  const u64 number = thread.frame.system_call_number();
+  const u64 begun = trace::stamp();
+  const Errno outcome = run(thread);
+  const i32 id = thread.id().value;
+  if (outcome == Errno::blocked) [[unlikely]] {
+    if (begins) note_beginning(thread, begun);
+  } else if (begins) {
+    const u64 ended = trace::stamp();
+    const u64* arguments = thread.frame.arguments();
+    const trace::Called called{(ended - begun) << trace::Called::number_bits | number, thread.frame.result(),
+                               {arguments[0], arguments[1], arguments[2], arguments[3]}};
+    trace::write_at(ended, trace::Event::called, 0, id, called);
+  } else {
+    trace::write(trace::Event::call_ended, 0, id, trace::Call{number, {thread.frame.result()}});
   }
-  const bool has_tracer = thread.tracee.load(Order::acquire) != nullptr;
-  const Errno outcome = has_tracer ? run_for_tracer(thread, begins) : run_system_call(thread);
-  if (outcome != Errno::blocked) note(trace::Event::call_ended, {number, {thread.frame.result()}});
   return outcome;
 }
 
 // Whose calls are followed: everybody's, by the trace; those of traced threads.
 constinit Atomic<bool> trace_follows{false}, tracers_follow{false};
 
+Errno (*needed_step())(Thread&) {
+  const bool by_trace = trace_follows.load(Order::seq_cst);
+  if (tracers_follow.load(Order::seq_cst)) return by_trace ? trace_system_call<run_followed_system_call> : run_followed_system_call;
+  return by_trace ? trace_system_call<run_system_call> : run_system_call;
+}
+
 // Whoever changes one of these looks again after it: so of two at once the later one has seen both.
 void choose_step(Atomic<bool>& follows, bool wanted) {
   follows.store(wanted, Order::seq_cst);
-  bool chosen;
-  const auto needed = [] { return trace_follows.load(Order::seq_cst) || tracers_follow.load(Order::seq_cst); };
+  Errno (*chosen)(Thread&);
   do {
-    chosen = needed();
-    set_system_call_step(chosen ? run_followed_system_call : run_system_call);
-  } while (chosen != needed());
+    chosen = needed_step();
+    set_system_call_step(chosen);
+  } while (chosen != needed_step());
 }
 
 void follow_trace(u32 events) {
-  const u32 calls = 1u << static_cast<u32>(trace::Event::call_begun) | 1u << static_cast<u32>(trace::Event::call_ended);
-  choose_step(trace_follows, (events & calls) != 0);
+  choose_step(trace_follows, (events & 1u << static_cast<u32>(trace::Event::called)) != 0);
 }
 
 void follow_tracers(bool any) {

@@ -22,6 +22,7 @@
 #include "platform/pc/tsc_check.h"
 #include "platform/pc/vga_text.h"
 #include "trace/log.h"
+#include "trace/stamp.h"
 
 namespace corral::platform {
 
@@ -44,6 +45,10 @@ class LogReporter final : public acpi::Reporter {
 
 Instant log_time() {
   return clock::now();
+}
+
+void choose_stamps() {
+  trace::time_of_cycles.store(clock_is_time_stamp_counter() ? clock::time_at : nullptr, Order::relaxed);
 }
 
 Result<void> choose_local_controller(const Settings& settings) {
@@ -193,6 +198,7 @@ Result<void> detect(const BootInfo& boot, const Settings& settings) {
   choose_router();
   TRY(choose_clock(tables, settings.clock));
   log::set_time_source(log_time);
+  choose_stamps();
   keep_clock_alive();
   set_wall_time();
   connect_consoles();
@@ -224,7 +230,10 @@ Result<void> start_timers() {
 
 void start_other_cores() {
   const u32 started = start_cores(startable);
-  if (clock_is_time_stamp_counter() && tsc_check::disagreed()) abandon_time_stamp_counter();
+  if (clock_is_time_stamp_counter() && tsc_check::disagreed()) {
+    abandon_time_stamp_counter();
+    choose_stamps();
+  }
   if (started == startable.count()) {
     log::info("cores: {} online", started + 1);
   } else {

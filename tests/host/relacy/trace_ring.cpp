@@ -8,21 +8,21 @@ namespace {
 
 template <unsigned Writes, unsigned Reads>
 struct RingModel : rl::test_suite<RingModel<Writes, Reads>, 3> {
-  using Small = trace::Ring<ModelAtomic, 2, 2>;
+  using Small = trace::Ring<ModelAtomic, 2, 1>;
   Small ring;
-  Small::Page page;
-  Small::Page* list[1] = {&page};
+  Small::Page pages[2];
+  Small::Page* list[2] = {&pages[0], &pages[1]};
 
   void before() {
-    for (auto& record : page.word) {
-      for (auto& word : record) word.store(0, Order::relaxed);
+    for (Small::Page& page : pages) {
+      for (auto& word : page.word[0]) word.store(0, Order::relaxed);
     }
   }
   void thread(unsigned index) {
     if (index == 0) {
-      ring.give_memory(list, 1);
+      ring.give_memory(list, 2);
     } else if (index == 1) {
-      for (u64 number = 0; number < Writes; ++number) ring.write({ring.written() + 1, ring.written() + 1});
+      for (u64 number = 0; number < Writes; ++number) ring.write(ring.written() + 1, ring.written() + 1);
     } else {
       u64 next = 0;
       for (unsigned i = 0; i < Reads; ++i) read_one(next);

@@ -36,9 +36,8 @@ TEST(TraceRing, ReadersGetWholeRecordsInOrder) {
   };
   std::thread first{reader}, second{reader};
   for (u64 number = 0; number < all; ++number) {
-    u64 record[8];
-    for (u64 i = 0; i < 8; ++i) record[i] = number * 8 + i;
-    ring.write(record);
+    const u64 word = number * 8;
+    ring.write(word, word + 1, word + 2, word + 3, word + 4, word + 5, word + 6, word + 7);
   }
   over = true;
   first.join();

@@ -19,7 +19,7 @@ struct Memory {
 
 TEST(TraceRing, WithoutMemoryTakesNothing) {
   Small ring;
-  ring.write({1, 2});
+  ring.write(u64{1}, u64{2});
   u64 next = 0;
   u64 record[2];
   EXPECT_FALSE(ring.read(next, record));
@@ -39,7 +39,7 @@ TEST(TraceRing, GivesTheLastOnesAndSaysHowManyAreGone) {
   u64 taken = 0;
   for (int step = 0; step < 10'000; ++step) {
     if (random.below(2) == 0) {
-      ring.write({written, ~written});
+      ring.write(written, ~written);
       ++written;
       continue;
     }
