@@ -35,7 +35,7 @@ trace::Record whole(trace::Record record, CoreId core) {
   switch (record.event) {
     case trace::Event::called: {
       using trace::Called;
-      const u64 number = record.data[0] % (1 << Called::number_bits);
+      const u64 number = record.data[0] & Called::highest_number;
       const Instant begun = trace::time_of(stamp - (record.data[0] >> Called::number_bits));
       record.data[0] = (record.time - static_cast<u64>(begun.ns)) << Called::number_bits | number;
       break;

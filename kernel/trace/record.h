@@ -99,6 +99,7 @@ struct Call {
 // call_begun and call_ended in one. The arguments are those that its registers have at its end.
 struct Called {
   static constexpr u32 number_bits = 16;
+  static constexpr u64 highest_number = (1 << number_bits) - 1;  // of one that is higher, too
   u64 number_and_time;  // in the upper bits how long it took: nanoseconds, in a ring a difference of stamps
   u64 answer;
   u64 argument[4];

@@ -62,12 +62,17 @@ class Timeline(unittest.TestCase):
     def test_slices_arrows_and_calls(self) -> None:
         shown = json.loads(perfetto.text(records.decoded(SAMPLE), 2, {202: "futex"}))["traceEvents"]
         slices = [(e["name"], e["ts"], e["dur"]) for e in shown if e["ph"] == "X" and e["pid"] == perfetto.CORES]
-        self.assertEqual(slices, [("waker 6", 1_000_004.0, 0.0), ("sleeper 7", 1_000_002.0, 7.999)])
+        self.assertEqual(slices, [("waker 6", 1_000_004.0, 0.0), ("sleeper 7", 1_000_002.0, 7.999), ("other 8", 1_000_004.0, 5.999)])
         arrows = [(e["ph"], e["tid"]) for e in shown if e["ph"] in "sf"]
         self.assertEqual(arrows, [("s", 1), ("f", 0)])
         self.assertEqual([e["name"] for e in shown if e["ph"] in "BE"], ["futex", "futex"])
         placed = next(e for e in shown if e["name"] == "places 7 on core 0")
         self.assertEqual(placed["args"], {"reason": "woken", "candidates": 2, "load": {"core 0": 0, "core 1": 3}})
+
+    def test_a_call_that_did_not_wait_is_one_record(self) -> None:
+        called = record(1_000_000_900, records.CALLED, 1, 6, struct.pack("<6Q", 500 << 16 | 202, 1, 2, 3, 4, 5))
+        self.assertEqual(records.decoded(called), [records.Call(1_000_000_400, 1, True, 6, 202, (2, 3, 4, 5)),
+                                                   records.Call(1_000_000_900, 1, False, 6, 202, (1,))])
 
     def test_what_was_lost_is_said(self) -> None:
         found = records.decoded(record(5, 13, 0, 0, struct.pack("<Q", 17)) + SAMPLE)

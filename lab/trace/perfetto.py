@@ -51,16 +51,24 @@ class Timeline:
         who, since = self._running.get(record.core, (record.previous, record.time))
         if who.number == record.previous.number:
             who = record.previous  # it may be called otherwise by now (execve)
-        if who.number > 0:
-            self._names[who.number] = who.name
-            length = _us(record.time - since)
-            how = {"end": STATES.get(record.state, record.state), "priority": who.priority, "core": record.core}
-            self._add("X", f"{who.name} {who.number}", since, CORES, record.core, dur=length, args=how)
-            self._add("X", f"core {record.core}", since, THREADS, who.number, dur=length, args=how)
+        self._slice(record.core, who, since, record.time, STATES.get(record.state, record.state))
         self._running[record.core] = (record.next, record.time)
         arrow = self._arrows.pop(record.next.number, None)
         if arrow is not None:
             self._add("f", "wake-up", record.time, CORES, record.core, id=arrow, bp="e", cat="wake-up")
+
+    def _slice(self, core: int, who: Label, since: int, until: int, end: str) -> None:
+        if who.number <= 0:
+            return
+        self._names[who.number] = who.name
+        how = {"end": end, "priority": who.priority, "core": core}
+        self._add("X", f"{who.name} {who.number}", since, CORES, core, dur=_us(until - since), args=how)
+        self._add("X", f"core {core}", since, THREADS, who.number, dur=_us(until - since), args=how)
+
+    def stop(self, time: int) -> None:
+        """Nothing is told of what follows: who ran until then goes on, as far as one can see."""
+        for core, (who, since) in sorted(self._running.items()):
+            self._slice(core, who, since, time, "the trace ends")
 
     def _woke(self, record: Wake) -> None:
         if record.kind == "woken":
@@ -119,5 +127,7 @@ def text(records: list[Record], cores: int, calls: dict[int, str]) -> str:
     timeline = Timeline(calls)
     for record in records:
         timeline.add(record)
+    if records:
+        timeline.stop(records[-1].time)
     shown = {"traceEvents": timeline.rows(cores) + timeline.events, "displayTimeUnit": "ns"}
     return json.dumps(shown, separators=(",", ":"))

@@ -68,8 +68,11 @@ class OneProgram(unittest.TestCase):
 
     def test_every_thread_has_its_row_and_ran(self) -> None:
         rows = {e["tid"] for e in self.events if e["ph"] == "X" and e["pid"] == 2 and e["name"].startswith("core ")}
-        named = {e["tid"] for e in self.events if e["ph"] == "M" and e["pid"] == 2 and "mandelbrot" in e["args"]["name"]}
-        self.assertGreaterEqual(len(named & rows), 9)  # the main thread and its eight
+        names = {e["tid"]: e["args"]["name"].split()[0] for e in self.events if e["ph"] == "M" and e["pid"] == 2}
+        ours = [names[row] for row in rows if names[row] in ("corral-trace", "mandelbrot")]
+        self.assertGreaterEqual(len(ours), 10)  # who traces, the main thread and its eight
+        # The trace may end before the core has written that the main thread left it: then it has the name of who made it.
+        self.assertGreaterEqual(ours.count("mandelbrot"), 8)
 
     def test_what_runs_on_a_core_does_not_overlap(self) -> None:
         for core in range(4):

@@ -97,19 +97,21 @@ Errno run_followed_system_call(Thread& thread) {
 }
 
 // The same while calls are traced: one record for a call that does not wait. One that waits is run again: it has begun once, and ends once.
-template <Errno (*run)(Thread&)>
+template <Errno (*Run)(Thread&)>
 Errno trace_system_call(Thread& thread) {
   const bool begins = thread.current_step == nullptr;
   const u64 number = thread.frame.system_call_number();
   const u64 begun = trace::stamp();
-  const Errno outcome = run(thread);
+  const Errno outcome = Run(thread);
   const i32 id = thread.id().value;
   if (outcome == Errno::blocked) [[unlikely]] {
     if (begins) note_beginning(thread, begun);
   } else if (begins) {
     const u64 ended = trace::stamp();
     const u64* arguments = thread.frame.arguments();
-    const trace::Called called{(ended - begun) << trace::Called::number_bits | number, thread.frame.result(),
+    const u64 shown = number < trace::Called::highest_number ? number : trace::Called::highest_number;
+    const trace::Called called{(ended - begun) << trace::Called::number_bits | shown,
+                               thread.frame.result(),
                                {arguments[0], arguments[1], arguments[2], arguments[3]}};
     trace::write_at(ended, trace::Event::called, 0, id, called);
   } else {
@@ -123,7 +125,8 @@ constinit Atomic<bool> trace_follows{false}, tracers_follow{false};
 
 Errno (*needed_step())(Thread&) {
   const bool by_trace = trace_follows.load(Order::seq_cst);
-  if (tracers_follow.load(Order::seq_cst)) return by_trace ? trace_system_call<run_followed_system_call> : run_followed_system_call;
+  if (tracers_follow.load(Order::seq_cst))
+    return by_trace ? trace_system_call<run_followed_system_call> : run_followed_system_call;
   return by_trace ? trace_system_call<run_system_call> : run_system_call;
 }
 
