@@ -123,7 +123,9 @@ class InABrowser(unittest.TestCase):
         before = self.span()
         self.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", area)
         ActionChains(self.browser).scroll_from_origin(ScrollOrigin.from_element(area), 0, -300).perform()
-        self.wait(lambda: self.span() < before * 0.95)
+        # Drawn, too: until then, 50 ms after the wheel's last turn, the chart would take no other range.
+        self.wait(lambda: self.browser.execute_script("return document.getElementById('timeline-1').layout.xaxis.autorange === false"))
+        self.assertLess(self.span(), before * 0.95)
         self.browser.find_element(By.CSS_SELECTOR, "#timeline-1 [data-title='Reset axes']").click()
         self.wait(lambda: self.span() > before * 0.99)
 
