@@ -198,6 +198,39 @@ void changes_of_mounts() {
   CHECK(close(other) == 0 && close(instance) == 0 && rmdir("m") == 0);
 }
 
+// A change is told, although the memory that it is told in has no place on its disk yet and waits for one. DISK: one with an ext2 whose
+// blocks are small, so that its bitmap of blocks lies away from what is read anyway.
+void changes_told_late(const char* disk) {
+  constexpr off_t page = 4096;
+  CHECK(mkdir("m", 0755) == 0 && mount(disk, "m", "ext2", 0, "") == 0);
+  const int made = open("m/holes", O_RDWR | O_CREAT, 0600);
+  CHECK(made >= 0 && ftruncate(made, 2 * page) == 0 && close(made) == 0);
+  const int first = dup(0), mounts_file = open("/proc/self/mounts", O_RDONLY), instance = epoll_create1(0);
+  epoll_event wanted = {};
+  wanted.events = EPOLLPRI;
+  CHECK(mounts_file >= 0 && epoll_ctl(instance, EPOLL_CTL_ADD, mounts_file, &wanted) == 0);
+  CHECK(dup2(mounts_file, 0) == 0);  // what a pollfd of zeros asks for
+  for (int way = 0; way < 2; ++way) {
+    const bool with_epoll = way == 1;
+    pollfd now = {0, POLLPRI, 0};
+    CHECK(umount("m") == 0 && mount(disk, "m", "ext2", 0, "") == 0);  // the disk's blocks are not in memory
+    const int file = open("m/holes", O_RDWR);
+    CHECK(file >= 0);
+    void* memory = mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_SHARED, file, with_epoll ? page : 0);
+    CHECK(memory != MAP_FAILED && close(file) == 0);
+    if (with_epoll) {
+      const auto* event = static_cast<epoll_event*>(memory);
+      CHECK(epoll_wait(instance, static_cast<epoll_event*>(memory), 1, 0) == 1 && event->events == (EPOLLPRI | EPOLLERR));
+    } else {
+      CHECK(poll(static_cast<pollfd*>(memory), 1, 0) == 1 && static_cast<pollfd*>(memory)->revents == POLLERR);
+    }
+    CHECK(poll(&now, 1, 0) == 0);
+    CHECK(munmap(memory, page) == 0);
+  }
+  CHECK(dup2(first, 0) == 0 && close(first) == 0 && close(mounts_file) == 0 && close(instance) == 0);
+  CHECK(unlink("m/holes") == 0 && umount("m") == 0 && rmdir("m") == 0);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -211,7 +244,9 @@ int main(int argc, char** argv) {
   CHECK(mkdir(own, 0755) == 0 && chdir(own) == 0);
   busy_programs();
   soon_after_the_end();
+  const char* disk = getenv("DISK");
   if (mounts()) changes_of_mounts();
+  if (disk != nullptr) changes_told_late(disk);
   CHECK(rmdir(own) == 0);
   return check_done();
 }

@@ -66,6 +66,12 @@ class Polling {
   }
   // Looks at every file; `enlist`: and is told of changes from then on. Answers how many are ready. enomem.
   Result<u64> look(bool enlist);
+  // What the last look found has not reached the program; there will be another one.
+  void not_told() {
+    for (u64 i = 0; i < count_; ++i) {
+      if (holds_[i] != nullptr && files_[i].ready != 0) holds_[i]->not_told();
+    }
+  }
   fs::PollSet set;
 
  private:
@@ -154,7 +160,10 @@ Result<i64> run(Call& call, const Rest& rest, Ask&& ask, Prepare&& prepare, Tell
   const Result<u64> ready = wait(call, *polling, Instant{static_cast<i64>(step.word[word_deadline])});
   if (!ready.ok() && ready.error() == Errno::blocked) return Errno::blocked;
   Result<i64> outcome = ready.ok() ? tell(*polling, ready.value()) : Result<i64>{ready.error()};
-  if (!outcome.ok() && outcome.error() == Errno::blocked) return Errno::blocked;  // tell() is run again
+  if (!outcome.ok() && outcome.error() == Errno::blocked) {
+    polling->not_told();
+    return Errno::blocked;
+  }
   delete polling;
   if (rest.to.value == 0) {
     step.phase = 0;

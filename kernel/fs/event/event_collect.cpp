@@ -85,7 +85,10 @@ void EventPoll::end_scan(Watches& again) {
 // The most frequent case: one file is on the list, and it can be asked at once. It stays there if it is to be asked again.
 u64 EventPoll::collect_only(EventWatch& watch, Receiver& receiver) {
   const u32 found = watch.file_.poll(nullptr) & watch.event_.bits & ~private_bits;
-  if (found != 0 && !receiver.take({found, watch.event_.data})) return 0;
+  if (found != 0 && !receiver.take({found, watch.event_.data})) {
+    watch.file_.not_told();
+    return 0;
+  }
   const bool again = found != 0 && (watch.event_.bits & (epoll_one_shot | epoll_edge)) == 0;
   if (!again) Watches::remove(watch);
   if (found == 0) return 0;
@@ -128,6 +131,7 @@ Result<u64> EventPoll::collect(Waiter& waiter, Receiver& receiver, u64 most) {
     const u32 found = watch.gone_ ? 0 : bits & watch.event_.bits & ~private_bits;
     if (found == 0) continue;
     if (!receiver.take({found, watch.event_.data})) {
+      watch.file_.not_told();
       if (!watch.ready_link_.linked()) ready_.push_front(watch);
       break;
     }
