@@ -13,6 +13,7 @@
 
 #include "fs/open_file.h"
 #include "fs/types.h"
+#include "fs/watch/file_watch.h"
 #include "lib/ref.h"
 #include "lib/result.h"
 #include "vm/address_space.h"
@@ -26,7 +27,6 @@ namespace corral::fs {
 class Inode;
 class Transfer;
 struct FileLockTable;
-struct FileWatch;
 
 // How far unmounting has come; zeros at first, kept by the caller.
 struct UnmountProgress {
@@ -70,6 +70,8 @@ class FileSystem : public RefCounted<FileSystem> {
   virtual Result<u64> handle_of(Inode& file);
   virtual Result<Ref<Inode>> find_by_handle(u64 number);  // estale
   [[nodiscard]] u64 device() const { return device_; }  // st_dev; unique
+  // Kept by fs/watch, under notices::lock(); each keeps its file.
+  WatchesOfFileSystem watches;
 
  private:
   u64 device_;

@@ -292,6 +292,48 @@ void check_unmounting() {
   CHECK_EQ(rmdir(path("mount")), 0);
 }
 
+// Of many watches of two file systems those of the one that is unmounted end, each once.
+void check_unmounting_one_of_two() {
+  constexpr int count = 3000;
+  const char* const names[2] = {"first", "second"};
+  for (const char* name : names) {
+    CHECK_EQ(mkdir(path(name), 0700), 0);
+    if (mount("none", path(name), "tmpfs", 0, "") != 0) {
+      CHECK(errno == EPERM || errno == EACCES);
+      CHECK_EQ(rmdir(path(name)), 0);
+      return;
+    }
+  }
+  const int queue = inotify_init1(IN_NONBLOCK), mixed = inotify_init1(IN_NONBLOCK);
+  for (int i = 0; i < count; ++i) {
+    for (const char* name : names) {
+      char text[40];
+      snprintf(text, sizeof text, "%s/%d", name, i);
+      touch(text);
+      if (name == names[1]) CHECK_EQ(inotify_add_watch(queue, path(text), IN_DELETE_SELF), i + 1);
+      CHECK(inotify_add_watch(mixed, path(text), IN_DELETE_SELF) > 0);
+    }
+  }
+  CHECK_EQ(umount(path("first")), 0);
+  EXPECT_NOTHING(queue);
+  int ended[2 * count + 1] = {};
+  for (int i = 0; i < 2 * count; ++i) {
+    const struct inotify_event* event = next_event(mixed);
+    CHECK(event != nullptr && event->wd % 2 == 1 && event->wd < 2 * count);
+    CHECK_EQ(event->mask, ended[event->wd]++ == 0 ? IN_UNMOUNT : IN_IGNORED);
+  }
+  EXPECT_NOTHING(mixed);
+  CHECK_EQ(close(mixed), 0);
+  CHECK_EQ(unlink(path("second/0")), 0);
+  EXPECT(queue, 1, IN_DELETE_SELF, "");
+  EXPECT(queue, 1, IN_IGNORED, "");
+  CHECK_EQ(umount(path("second")), 0);
+  for (int i = 0; i < 2 * (count - 1); ++i) CHECK(next_event(queue) != nullptr);
+  EXPECT_NOTHING(queue);
+  CHECK_EQ(close(queue), 0);
+  for (const char* name : names) CHECK_EQ(rmdir(path(name)), 0);
+}
+
 // One thread waits for what others make and remove; it is told of all of it.
 struct Crowd {
   long turns;
@@ -361,6 +403,7 @@ int main(int argc, char** argv) {
   check_names();
   check_use();
   check_unmounting();
+  check_unmounting_one_of_two();
   check_overflow();
   check_threads();
   clean();

@@ -95,7 +95,7 @@ Result<void> Ext2FileSystem::finish_shortenings(Waiter& waiter) {
 
 bool Ext2FileSystem::used_by_others() {
   u64 references = 0;
-  u64 known = 2 + notices::watches_in(*this);  // root_, and the root that the caller has
+  u64 known = 2 + watches.count;  // root_, and the root that the caller has
   for (const Node* node = nodes_.first(); node != nullptr; node = nodes_.next(*node)) {
     if (node->references() == 0 || node->is_removed()) return true;  // it is about to end, and gives back its blocks
     references += node->references();
@@ -115,7 +115,7 @@ Result<void> Ext2FileSystem::prepare_unmount(UnmountProgress& progress, bool laz
     TRY(write_back::flush_all(progress.files, thread, this));
     write_back::drop_clean(*this);
     (void)TRY(give_back(&thread));
-    LockGuard watches{notices::lock()};
+    LockGuard watching{notices::lock()};
     LockGuard guard{lock_};
     if (!lazy && used_by_others()) return Errno::ebusy;
     progress.phase = own_blocks;
@@ -128,7 +128,7 @@ Result<void> Ext2FileSystem::prepare_unmount(UnmountProgress& progress, bool laz
   TRY(disk_.flush());  // once: its outcome is remembered for further runs of the step
   if (lazy) return {};
   if (progress.phase == mark) {
-    LockGuard watches{notices::lock()};
+    LockGuard watching{notices::lock()};
     LockGuard guard{lock_};
     if (used_by_others()) return Errno::ebusy;
     TRY(volume(&thread).mark(true, wall_time_ns()));
@@ -146,7 +146,7 @@ bool Ext2FileSystem::is_idle() {
   constexpr u32 own = 2;  // the table of mounts', the caller's; each node has one more
   forget_recent();
   if (!read_only_) write_back::drop_clean(*this);
-  LockGuard watches{notices::lock()};
+  LockGuard watching{notices::lock()};
   LockGuard guard{lock_};
   const u64 expected = own + node_count_ + (working_ ? 1 : 0);
   const bool dirty = !read_only_ && (metadata_->pages().has_dirty() || !orphans_.empty());

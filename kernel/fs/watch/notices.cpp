@@ -1,6 +1,6 @@
 // Watches, and telling them. See notices.h and watch_queue.h.
 //
-// A watch that ends is taken out of both lists under the lock; its file is let go of after that, since that may be its end.
+// A watch that ends is taken out of its lists under the lock; its file is let go of after that, since that may be its end.
 #include "fs/watch/notices.h"
 
 #include "fs/watch/watch_queue.h"
@@ -13,7 +13,6 @@ namespace {
 constinit SpinLock all_watches{Rank::file_watches, "file watches"};
 constinit Atomic<u32> watch_count{0};
 constinit Atomic<u32> next_cookie{1};
-constinit IntrusiveList<WatchQueue, &WatchQueue::link> all_queues GUARDED_BY(all_watches);
 
 // The list of a file's watches.
 FileWatch* first_of(const Inode& file) {
@@ -42,6 +41,9 @@ class Ended {
       at->next = watch.next;
     }
     watch.queue.watches.remove(watch);
+    WatchesOfFileSystem& others = watch.file->file_system().watches;
+    others.list.remove(watch);
+    --others.count;
     watch_count.fetch_sub(1, Order::relaxed);
     watch.queue.post(watch.number, notices::ignored, 0, {});
     watch.next = first_;
@@ -78,21 +80,16 @@ void end_if_gone(Inode& file, bool without_name) {
   if (without_name && file.opens.load(Order::relaxed) == 0) tell_end(file, notices::self_deleted);
 }
 
-// A file of that file system that somebody watches; null: none.
-Ref<Inode> watched_file_of(const FileSystem& file_system) REQUIRES(all_watches) {
-  for (WatchQueue* queue = all_queues.front(); queue != nullptr; queue = all_queues.next(*queue)) {
-    for (FileWatch* watch = queue->watches.front(); watch != nullptr; watch = queue->watches.next(*watch)) {
-      if (&watch->file->file_system() == &file_system) return watch->file;
-    }
-  }
-  return {};
-}
-
 u32 kind_of(const Inode& file) {
   return file.is_directory() ? notices::of_directory : 0;
 }
 
 }  // namespace
+
+FileWatch::FileWatch(WatchQueue& owner, Ref<Inode> watched, i32 its_number, u32 wanted)
+    : queue{owner}, file{static_cast<Ref<Inode>&&>(watched)}, number{its_number}, mask{wanted} {}
+
+FileWatch::~FileWatch() = default;
 
 // ---- watches -------------------------------------------------------------------------------------------------------------
 
@@ -112,6 +109,9 @@ Result<i32> WatchQueue::watch(const Ref<Inode>& file, u32 mask) {
   made->next = file->watches.load(Order::relaxed);
   file->watches.store(made, Order::relaxed);
   watches.push_back(*made);
+  WatchesOfFileSystem& others = file->file_system().watches;
+  others.list.push_back(*made);
+  ++others.count;
   watch_count.fetch_add(1, Order::relaxed);
   return made->number;
 }
@@ -135,15 +135,9 @@ WatchQueue::Watched WatchQueue::next_watched(i32 after) {
   return {};
 }
 
-void WatchQueue::open() {
-  LockGuard guard{all_watches};
-  all_queues.push_back(*this);
-}
-
 void WatchQueue::close() {
   Ended ended;
   LockGuard guard{all_watches};
-  all_queues.remove(*this);
   while (FileWatch* watch = watches.front()) ended.end(*watch);
 }
 
@@ -157,15 +151,6 @@ Atomic<u32>& watches() {
 
 SpinLock& lock() {
   return all_watches;
-}
-
-u64 watches_in(const FileSystem& file_system) NO_THREAD_SAFETY_ANALYSIS {  // the lock is held: see notices.h
-  u64 count = 0;
-  if (!anyone()) return count;
-  for (WatchQueue* queue = all_queues.front(); queue != nullptr; queue = all_queues.next(*queue)) {
-    queue->watches.for_each([&](const FileWatch& watch) { count += &watch.file->file_system() == &file_system ? 1 : 0; });
-  }
-  return count;
 }
 
 namespace detail {
@@ -231,9 +216,10 @@ void tell_unmounted(FileSystem& file_system) {
     Ref<Inode> file;
     {
       LockGuard guard{all_watches};
-      file = watched_file_of(file_system);
+      FileWatch* watch = file_system.watches.list.front();
+      if (watch == nullptr) return;
+      file = watch->file;
     }
-    if (!file) return;
     {
       LockGuard guard{all_watches};
       for (FileWatch* watch = first_of(*file); watch != nullptr; watch = watch->next) {

@@ -33,8 +33,6 @@ inline constexpr u32 unmounted = 0x2000, overflow = 0x4000, ignored = 0x8000, of
 
 // While it is held no watch comes or goes. Taken before the locks of file systems on disks.
 [[nodiscard]] SpinLock& lock();
-// Watches on files of the file system, each of which keeps its file. lock() is held.
-[[nodiscard]] u64 watches_in(const FileSystem& file_system);
 
 namespace detail {
 void tell(Inode& file, u32 event);

@@ -23,9 +23,7 @@ static_assert(sizeof(Header) == 16);
 class WatchFile final : public OpenFile {
  public:
   WatchFile(Ref<WatchQueue> queue, u32 flags)
-      : OpenFile{anonymous_inode(AnonymousKind::file_watches), flags}, queue_{static_cast<Ref<WatchQueue>&&>(queue)} {
-    queue_->open();
-  }
+      : OpenFile{anonymous_inode(AnonymousKind::file_watches), flags}, queue_{static_cast<Ref<WatchQueue>&&>(queue)} {}
   ~WatchFile() override { queue_->close(); }
   Result<u64> read(Thread& thread, Transfer& transfer) override { return queue_->read(thread, transfer, nonblocking()); }
   u32 poll(PollEntry* entry) override { return queue_->poll(entry); }

@@ -1,30 +1,17 @@
 // What one inotify descriptor stands for: watches on files, and the events that wait to be read. Source: Linux man-pages inotify(7).
 //
-// A watch keeps its file (the inode) and belongs to a queue; both lists of watches, that of a file and that of a queue, are
-// guarded by the one lock of all watches. The events are guarded by the queue's own lock, which ranks above it.
+// Watches (file_watch.h) are guarded by the one lock of all watches. The events are guarded by the queue's own lock, which ranks above it.
 // At most most_events wait: then one event says that others were lost.
 #pragma once
 
 #include "fs/inode.h"
 #include "fs/poll_source.h"
+#include "fs/watch/file_watch.h"
 #include "lib/intrusive_list.h"
 #include "lib/setting.h"
 #include "sync/waiter.h"
 
 namespace corral::fs {
-
-class WatchQueue;
-
-struct FileWatch {
-  FileWatch(WatchQueue& owner, Ref<Inode> watched, i32 its_number, u32 wanted)
-      : queue{owner}, file{static_cast<Ref<Inode>&&>(watched)}, number{its_number}, mask{wanted} {}
-  WatchQueue& queue;
-  const Ref<Inode> file;
-  const i32 number;
-  u32 mask;  // notices that are wanted, and once
-  FileWatch* next = nullptr;  // of the same file
-  ListLink link;  // in the queue's list
-};
 
 struct WatchLimits {
   static inline constinit Setting instances{128, 0, 0x7fff'ffff}, watches{65536, 0, 0x7fff'ffff}, events{16384, 0, 0x7fff'ffff};
@@ -48,7 +35,6 @@ class WatchQueue final : public RefCounted<WatchQueue> {
     Ref<Inode> file;
   };
   [[nodiscard]] Watched next_watched(i32 after);
-  void open();  // once, before its file is known to anyone
   // Its last descriptor is closed.
   void close();
 
@@ -60,7 +46,6 @@ class WatchQueue final : public RefCounted<WatchQueue> {
 
   IntrusiveList<FileWatch, &FileWatch::link> watches;  // guarded by the lock of all watches
   i32 last_number = 0;  // guarded by the lock of all watches
-  ListLink link;  // in the list of all queues; guarded by the lock of all watches
 
  private:
   struct Event {
