@@ -5,11 +5,14 @@
 #include "fs/permission.h"
 #include "fs/resources.h"
 #include "lib/memory_functions.h"
+#include "memory/heap.h"
 #include "task/thread.h"
 
 namespace corral::fs {
 
-Result<Ref<Inode>> open_executable(Thread& thread, int directory, std::string_view path, u32 flags) {
+namespace {
+
+Result<Ref<Inode>> find_program(Thread& thread, int directory, std::string_view path, u32 flags) {
   Resources& resources = Resources::of(thread.process());
   Ref<Inode> file;
   if (path.empty() && (flags & at_empty_path) != 0) {
@@ -23,10 +26,16 @@ Result<Ref<Inode>> open_executable(Thread& thread, int directory, std::string_vi
   if (file->type() != FileType::regular) return Errno::eacces;
   TRY(permission::check(*file, thread.credentials(), may_execute));
   if (file->file_system().forbids(mount_no_execute)) return Errno::eacces;
-  if (!file->begin_executing()) return Errno::etxtbsy;  // somebody may write to it
-  file->end_executing();
-  TRY(leases::break_for_open(thread, *file, o_rdonly));
   return file;
+}
+
+}  // namespace
+
+Result<Executable> Executable::open(Thread& thread, int directory, std::string_view path, u32 flags) {
+  Ref<Inode> file = TRY(find_program(thread, directory, path, flags));
+  Ref<OpenFile> open = Ref<OpenFile>::adopt(TRY(memory::make<OpenFile>(file, o_path)));
+  TRY(leases::break_for_open(thread, *file, o_rdonly));
+  return Executable{static_cast<Ref<OpenFile>&&>(open), TRY(WriteDenial::of(file))};
 }
 
 Result<std::string_view> name_of(Inode& file, std::span<char> to) {
@@ -37,16 +46,16 @@ Result<std::string_view> name_of(Inode& file, std::span<char> to) {
   return std::string_view{to.data(), path.value().size()};
 }
 
-Result<u64> ExecutableSource::read_at(u64 offset, std::span<u8> to) {
-  return file_->read_kernel(offset, to);
+Result<u64> Executable::read_at(u64 offset, std::span<u8> to) {
+  return file().read_kernel(offset, to);
 }
 
-Result<Ref<vm::Backing>> ExecutableSource::backing() {
-  return file_->backing();
+Result<Ref<vm::Backing>> Executable::backing() {
+  return file().backing();
 }
 
-u64 ExecutableSource::size() {
-  return file_->attributes().size;
+u64 Executable::size() {
+  return file().attributes().size;
 }
 
 }  // namespace corral::fs

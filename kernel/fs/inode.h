@@ -195,8 +195,10 @@ class Inode : public RefCounted<Inode> {
     const i32 count = writers_.load(Order::seq_cst);
     return count < 0 ? 0 : static_cast<u32>(count);
   }
+  // A program that is loaded or runs: see fs/write_denial.h.
   [[nodiscard]] bool begin_executing();
   void end_executing() { writers_.fetch_add(1, Order::release); }
+  [[nodiscard]] bool is_executed() const { return writers_.load(Order::seq_cst) < 0; }
   // Open files that lead to it.
   Atomic<u32> opens{0};
   // Kept by fs/watch; null: nobody watches it.

@@ -51,6 +51,7 @@ Lease* find(FileLockTable& table, const void* holder) REQUIRES(all_locks) {
 bool alone(OpenFile& file, Kind kind) {
   const Inode& inode = file.inode();
   if (kind == Kind::read) return inode.writers() == 0;
+  if (inode.is_executed()) return false;
   return inode.opens.load(Order::seq_cst) == 1 && inode.writers() == (file.writable() ? 1u : 0u);
 }
 

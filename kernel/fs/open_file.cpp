@@ -18,10 +18,11 @@ OpenFile::~OpenFile() = default;
 
 void OpenFile::last_reference_gone() {
   if (watches.load(Order::relaxed) != nullptr) forget_watches(*this);
-  file_locks::closed(*inode_, this);
-  if (FileSignals* own = signals.load(Order::acquire); own != nullptr) own->file_ends();
+  // First it does not count any more: who waits for the end of its lease looks at the counts then.
   inode_->opens.fetch_sub(1, Order::relaxed);
   if (writing_) inode_->end_writing();
+  file_locks::closed(*inode_, this);
+  if (FileSignals* own = signals.load(Order::acquire); own != nullptr) own->file_ends();
   notices::closed(*this);
   delete this;
 }

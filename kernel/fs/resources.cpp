@@ -12,9 +12,13 @@ Result<Ref<ProcessResources>> Resources::duplicate() {
   Ref<Inode> program;
   {
     LockGuard guard{lock_};
-    program = program_;
+    program = program_.file();
   }
-  if (program && program->begin_executing()) copy->set_program(program);
+  if (program) {
+    Result<WriteDenial> own =
+        WriteDenial::of(program);  // fails when the program has just been given up, by an end of the process
+    if (own.ok()) copy->set_program(own.take());
+  }
   copy->umask.store(umask.load(Order::relaxed), Order::relaxed);
   return Ref<ProcessResources>{copy};
 }
@@ -49,12 +53,9 @@ void Resources::set_directory(Ref<Inode> directory) {
   std::swap(directory_, directory);
 }
 
-void Resources::set_program(Ref<Inode> program) {
-  {
-    LockGuard guard{lock_};
-    std::swap(program_, program);
-  }
-  if (program) program->end_executing();
+void Resources::set_program(WriteDenial program) {
+  LockGuard guard{lock_};
+  std::swap(program_, program);  // what was there goes without the lock
 }
 
 Result<WalkStart> Resources::start_at(Thread& thread, int descriptor, std::string_view path) {

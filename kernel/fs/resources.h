@@ -4,6 +4,7 @@
 
 #include "fs/file_table.h"
 #include "fs/walk.h"
+#include "fs/write_denial.h"
 #include "task/process.h"
 
 namespace corral::fs {
@@ -14,8 +15,6 @@ class Resources final : public ProcessResources {
       : files_{static_cast<Ref<FileTable>&&>(files)},
         root_{static_cast<Ref<Inode>&&>(root)},
         directory_{static_cast<Ref<Inode>&&>(directory)} {}
-
-  ~Resources() override { set_program({}); }
 
   static Resources& of(Process& process) { return static_cast<Resources&>(*process.resources); }
 
@@ -34,8 +33,8 @@ class Resources final : public ProcessResources {
   [[nodiscard]] Ref<Inode> directory() EXCLUDES(lock_);
   void set_root(Ref<Inode> root) EXCLUDES(lock_);
   void set_directory(Ref<Inode> directory) EXCLUDES(lock_);
-  // The program that the process runs from now on; Inode::begin_executing() has been called for it.
-  void set_program(Ref<Inode> program) EXCLUDES(lock_);
+  // The program that the process runs from now on: nobody may write to it.
+  void set_program(WriteDenial program) EXCLUDES(lock_);
   // Where a path starts whose first argument is `descriptor` (at_fdcwd: the working directory). ebadf, enotdir.
   Result<WalkStart> start_at(Thread& thread, int descriptor, std::string_view path) EXCLUDES(lock_);
 
@@ -46,7 +45,7 @@ class Resources final : public ProcessResources {
   SpinLock lock_{Rank::files, "directories"};
   Ref<Inode> root_ GUARDED_BY(lock_);
   Ref<Inode> directory_ GUARDED_BY(lock_);
-  Ref<Inode> program_ GUARDED_BY(lock_);  // being executed
+  WriteDenial program_ GUARDED_BY(lock_);
 };
 
 }  // namespace corral::fs

@@ -262,6 +262,33 @@ void test_breaking() {
   expect_broken(F_WRLCK, F_RDLCK, F_UNLCK, [] { CHECK_ERRNO(execl(path, path, nullptr), ENOEXEC); });
 }
 
+// Who executes a file first waits for the holder of a lease; that the holder has it open for writing matters after that.
+void test_executing_what_is_written() {
+  const int file = open(path, O_RDWR);
+  CHECK_EQ(fcntl(file, F_SETSIG, told_by), 0);
+  CHECK_EQ(fcntl(file, F_SETLEASE, F_WRLCK), 0);
+  const pid_t child = spawn([&] {
+    CHECK_EQ(close(file), 0);
+    CHECK_ERRNO(execl(path, path, nullptr), ENOEXEC);
+    return 0;
+  });
+  expect_told(file, POLL_MSG, POLLIN);
+  CHECK_EQ(fcntl(file, F_GETLEASE), F_RDLCK);
+  CHECK_EQ(close(file), 0);
+  children::expect_exit(child, 0);
+  CHECK(none_told());
+}
+
+// There are no leases for writing of a program that runs, only those for reading.
+void test_leases_of_programs() {
+  const int own = open("/proc/self/exe", O_RDONLY);
+  CHECK(own >= 0);
+  CHECK_ERRNO(fcntl(own, F_SETLEASE, F_WRLCK), EAGAIN);
+  CHECK_EQ(fcntl(own, F_SETLEASE, F_RDLCK), 0);
+  CHECK_EQ(fcntl(own, F_GETLEASE), F_RDLCK);
+  CHECK_EQ(close(own), 0);
+}
+
 // A file without a name is open for writing like any other.
 void test_unnamed() {
   const int file = open("/tmp", O_TMPFILE | O_RDWR, 0600);
@@ -305,6 +332,8 @@ int main(int argc, char** argv) {
   test_many();
   test_lease_rules();
   test_breaking();
+  test_executing_what_is_written();
+  test_leases_of_programs();
   test_unnamed();
   test_not_waiting();
   CHECK_EQ(unlink(path), 0);

@@ -207,6 +207,17 @@ void check_use() {
   EXPECT(queue, watch, IN_DELETE_SELF, "");
   EXPECT(queue, watch, IN_IGNORED, "");
   CHECK_ERRNO(inotify_rm_watch(queue, watch), EINVAL);
+  // The same when the last one to know it could not read it, which alone is no event.
+  touch("file");
+  while (next_event(queue) != nullptr) continue;
+  const int end = inotify_add_watch(queue, path("file"), IN_DELETE_SELF | IN_CLOSE);
+  const int known = open(path("file"), O_PATH);
+  CHECK(end > 0 && known >= 0);
+  CHECK_EQ(unlink(path("file")), 0);
+  while (next_event(queue) != nullptr) continue;
+  CHECK_EQ(close(known), 0);
+  EXPECT(queue, end, IN_DELETE_SELF, "");
+  EXPECT(queue, end, IN_IGNORED, "");
   // Once only.
   CHECK_EQ(inotify_add_watch(queue, top, IN_CREATE | IN_ONESHOT), directory);
   touch("file");

@@ -139,13 +139,13 @@ void commit(Thread& thread, LoadedProgram& program, NextCredentials& next, std::
 }
 
 // The file that the program names as its interpreter. eio: the name lies beyond the end; enoexec: it does not end.
-Result<Ref<fs::Inode>> open_interpreter(Thread& thread, ByteSource& source, const elf::Image& image) {
+Result<fs::Executable> open_interpreter(Thread& thread, ByteSource& source, const elf::Image& image) {
   memory::HeapArray<char> path;
   TRY(path.allocate(image.interpreter_size));
   const u64 got = TRY(source.read_at(image.interpreter_offset, {reinterpret_cast<u8*>(path.data()), image.interpreter_size}));
   if (got != image.interpreter_size) return Errno::eio;
   if (path.data()[got - 1] != '\0') return Errno::enoexec;
-  return fs::open_executable(thread, at_fdcwd, path.data());
+  return fs::Executable::open(thread, at_fdcwd, path.data());
 }
 
 // The images of both are large: each has a frame of its own.
@@ -155,21 +155,20 @@ Result<Ref<fs::Inode>> open_interpreter(Thread& thread, ByteSource& source, cons
     TRY(thread.process().become_alone(thread));
     return load_program(thread.caller, file, nullptr, arguments, circumstances);
   }
-  fs::ExecutableSource source{TRY(open_interpreter(thread, file.source, file.image))};
+  fs::Executable source = TRY(open_interpreter(thread, file.source, file.image));
   const elf::Image image = TRY(read_interpreter(source));
   const ProgramFile interpreter{source, image};
   TRY(thread.process().become_alone(thread));
   return load_program(thread.caller, file, &interpreter, arguments, circumstances);
 }
 
-// As long as `file` is a script: makes it the program that the script names, and the script an argument of that.
-[[gnu::noinline]] Result<void> follow_scripts(Thread& thread, Ref<fs::Inode>& file, std::string_view path,
+// As long as `program` is a script: makes it the program that the script names, and the script an argument of that.
+[[gnu::noinline]] Result<void> follow_scripts(Thread& thread, fs::Executable& program, std::string_view path,
                                               ArgumentBlock& arguments) {
   char line[script_line];
   memory::HeapArray<char> text;
   for (u32 depth = 0;; ++depth) {
-    fs::ExecutableSource source{file};
-    const u64 got = TRY(source.read_at(0, {reinterpret_cast<u8*>(line), sizeof line}));
+    const u64 got = TRY(program.read_at(0, {reinterpret_cast<u8*>(line), sizeof line}));
     std::string_view interpreter;
     std::string_view argument;
     if (!parse_script({line, got}, interpreter, argument)) return {};
@@ -178,7 +177,7 @@ Result<Ref<fs::Inode>> open_interpreter(Thread& thread, ByteSource& source, cons
     if (text.data() == nullptr) TRY(text.allocate(script_line));
     memcpy(text.data(), interpreter.data(), interpreter.size());
     path = {text.data(), interpreter.size()};
-    file = TRY(fs::open_executable(thread, at_fdcwd, path));
+    program = TRY(fs::Executable::open(thread, at_fdcwd, path));
   }
 }
 
@@ -214,25 +213,15 @@ constexpr Entry entries[] = {{59, "execve", sys_execve}, {322, "execveat", sys_e
 }  // namespace
 
 Result<void> execute_program(Thread& thread, i32 directory, std::string_view path, ArgumentBlock& arguments, u32 flags) {
-  Ref<fs::Inode> file = TRY(fs::open_executable(thread, directory, path, flags));
-  TRY(follow_scripts(thread, file, path, arguments));
-  fs::ExecutableSource source{file};
-  const elf::Image image = TRY(read_image(source));
-  NextCredentials next = TRY(next_credentials(thread, *file));
-  if (!file->begin_executing()) return Errno::etxtbsy;
-  Result<LoadedProgram> loaded = load(thread, {source, image}, arguments, {path, *next.credentials, next.secure});
-  if (!loaded.ok()) {
-    file->end_executing();
-    return loaded.error();
-  }
+  fs::Executable program = TRY(fs::Executable::open(thread, directory, path, flags));
+  TRY(follow_scripts(thread, program, path, arguments));
+  const elf::Image image = TRY(read_image(program));
+  NextCredentials next = TRY(next_credentials(thread, program.file()));
+  LoadedProgram loaded = TRY(load(thread, {program, image}, arguments, {path, *next.credentials, next.secure}));
   // What was shared with another process stays with that one (clone with CLONE_FILES).
-  if (const Result<void> own = thread.process().unshare_resources(); !own.ok()) {
-    file->end_executing();
-    return own.error();
-  }
-  LoadedProgram program = loaded.take();
-  fs::Resources::of(thread.process()).set_program(file);
-  commit(thread, program, next, base_name(path), *file);
+  TRY(thread.process().unshare_resources());
+  fs::Resources::of(thread.process()).set_program(program.take_denial());
+  commit(thread, loaded, next, base_name(path), program.file());
   return {};
 }
 

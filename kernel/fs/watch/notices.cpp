@@ -202,10 +202,9 @@ void tell_moved(Inode& from, std::string_view name, Inode& to, std::string_view 
 }
 
 void tell_closed(OpenFile& file) {
-  if ((file.flags() & o_path) != 0) return;
   const bool could_write = (file.flags() & o_accmode) != o_rdonly;
   Inode& inode = file.inode();
-  tell(inode, could_write ? closed_written : closed_unwritten);
+  if ((file.flags() & o_path) == 0) tell(inode, could_write ? closed_written : closed_unwritten);
   if (first_of(inode) == nullptr) return;
   const bool nameless = inode.is_directory() ? !inode.parent().ok() : inode.attributes().links == 0;
   end_if_gone(inode, nameless);
