@@ -233,6 +233,11 @@ void check_room() {
   memset(block, 'x', sizeof block);
   for (int round = 0; round < 3; ++round) {
     make_file("mount/file", 0600);
+    for (int i = 0; i < 50; ++i) {  // what is replaced, and what is refused, does not count any more
+      CHECK_EQ(setxattr("mount/file", "user.0", block, longest_value, 0), 0);
+      CHECK_ERRNO(setxattr("mount/file", "user.0", block, longest_value, XATTR_CREATE), EEXIST);
+      CHECK_ERRNO(setxattr("mount/file", "user.1", block, longest_value, XATTR_REPLACE), ENODATA);
+    }
     char name[32];
     int taken = 0;
     for (; taken < 100; ++taken) {

@@ -9,21 +9,35 @@ namespace corral::fs {
 
 RamAttributes::~RamAttributes() {
   LockGuard guard{lock_};
-  while (Entry* entry = entries_.pop_front()) {
-    file_system_.discharge_bytes(entry->size());
-    memory::release(entry);
-  }
+  while (Entry* entry = entries_.pop_front()) dispose_of(entry);
 }
 
-RamAttributes::Entry* RamAttributes::make(std::string_view name, std::span<const u8> value) {
-  void* storage = memory::allocate(sizeof(Entry) + name.size() + value.size());
-  if (storage == nullptr) return nullptr;
+Result<RamAttributes::Entry*> RamAttributes::make(std::string_view name, std::span<const u8> value) {
+  const u64 size = sizeof(Entry) + name.size() + value.size();
+  TRY(file_system_.charge_bytes(size));
+  void* storage = memory::allocate(size);
+  if (storage == nullptr) {
+    file_system_.discharge_bytes(size);
+    return Errno::enomem;
+  }
   auto* entry = ::new (storage) Entry{};
   entry->name_size = static_cast<u32>(name.size());
   entry->value_size = static_cast<u32>(value.size());
   memcpy(entry->bytes, name.data(), name.size());
   if (!value.empty()) memcpy(entry->bytes + name.size(), value.data(), value.size());
   return entry;
+}
+
+void RamAttributes::dispose_of(Entry* entry) {
+  if (entry == nullptr) return;
+  file_system_.discharge_bytes(entry->size());
+  memory::release(entry);
+}
+
+u64 RamAttributes::listed_bytes(bool trusted) {
+  u64 size = 0;
+  entries_.for_each([&](const Entry& entry) { size += entry.is_shown(trusted) ? entry.listed_size() : 0; });
+  return size;
 }
 
 RamAttributes::Entry* RamAttributes::find(std::string_view name) {
@@ -44,27 +58,20 @@ Result<u64> RamAttributes::get(std::string_view name, std::span<u8> to) {
 }
 
 Result<void> RamAttributes::set(std::string_view name, std::span<const u8> value, AttributeSetting setting) {
-  Entry* fresh = make(name, value);
-  if (fresh == nullptr) return Errno::enomem;
-  Entry* unused = fresh;  // released without the lock
+  Entry* fresh = TRY(make(name, value));
+  Entry* unused = fresh;
   const Result<void> outcome = [&]() -> Result<void> {
     LockGuard guard{lock_};
     Entry* old = find(name);
     if (old != nullptr && setting.create) return Errno::eexist;
     if (old == nullptr && setting.replace) return Errno::enodata;
-    if (old == nullptr && names_bytes_ + name.size() + 1 > longest_attribute_list) return Errno::enospc;
-    TRY(file_system_.charge_bytes(fresh->size()));
-    if (old != nullptr) {
-      file_system_.discharge_bytes(old->size());
-      entries_.remove(*old);
-    } else {
-      names_bytes_ += name.size() + 1;
-    }
+    if (old == nullptr && listed_bytes(true) + fresh->listed_size() > longest_attribute_list) return Errno::enospc;
+    if (old != nullptr) entries_.remove(*old);
     entries_.push_back(*fresh);
     unused = old;
     return {};
   }();
-  memory::release(unused);
+  dispose_of(unused);
   return outcome;
 }
 
@@ -75,26 +82,23 @@ Result<void> RamAttributes::remove(std::string_view name) {
     gone = find(name);
     if (gone == nullptr) return Errno::enodata;
     entries_.remove(*gone);
-    names_bytes_ -= name.size() + 1;
-    file_system_.discharge_bytes(gone->size());
   }
-  memory::release(gone);
+  dispose_of(gone);
   return {};
 }
 
 Result<u64> RamAttributes::list(std::span<char> to, bool trusted) {
   LockGuard guard{lock_};
-  u64 size = 0;
-  for (Entry* entry = entries_.front(); entry != nullptr; entry = entries_.next(*entry)) {
-    if (!trusted && entry->name().starts_with("trusted.")) continue;
-    const u64 needed = entry->name_size + u64{1};
-    if (!to.empty()) {
-      if (to.size() - size < needed) return Errno::erange;
-      memcpy(to.data() + size, entry->bytes, entry->name_size);
-      to[size + entry->name_size] = 0;
-    }
-    size += needed;
-  }
+  const u64 size = listed_bytes(trusted);
+  if (to.empty()) return size;
+  if (to.size() < size) return Errno::erange;
+  char* at = to.data();
+  entries_.for_each([&](const Entry& entry) {
+    if (!entry.is_shown(trusted)) return;
+    memcpy(at, entry.bytes, entry.name_size);
+    at[entry.name_size] = 0;
+    at += entry.listed_size();
+  });
   return size;
 }
 

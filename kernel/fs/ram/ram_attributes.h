@@ -33,14 +33,20 @@ class RamAttributes {
     [[nodiscard]] std::string_view name() const { return {reinterpret_cast<const char*>(bytes), name_size}; }
     [[nodiscard]] const u8* value() const { return bytes + name_size; }
     [[nodiscard]] u64 size() const { return sizeof(Entry) + name_size + value_size; }
+    // In the list of names, with the NUL behind it.
+    [[nodiscard]] u64 listed_size() const { return u64{name_size} + 1; }
+    [[nodiscard]] bool is_shown(bool trusted) const { return trusted || !name().starts_with("trusted."); }
   };
-  static Entry* make(std::string_view name, std::span<const u8> value);
+  // An entry counts against its file system's room from its making to its end. enospc, enomem.
+  Result<Entry*> make(std::string_view name, std::span<const u8> value);
+  void dispose_of(Entry* entry);  // null: nothing
   [[nodiscard]] Entry* find(std::string_view name) REQUIRES(lock_);
+  // What a list of them takes, which is at most longest_attribute_list.
+  [[nodiscard]] u64 listed_bytes(bool trusted) REQUIRES(lock_);
 
   RamFileSystem& file_system_;
   SpinLock lock_{Rank::file_names, "attributes of a file"};
   IntrusiveList<Entry, &Entry::link> entries_ GUARDED_BY(lock_);
-  u64 names_bytes_ GUARDED_BY(lock_) = 0;  // as listed: at most longest_attribute_list
 };
 
 }  // namespace corral::fs
