@@ -98,10 +98,6 @@ struct Creation {
 
 // Extended attributes: the longest name, value, and list of all names of a file.
 inline constexpr u64 longest_attribute_name = 255, longest_attribute = 65536, longest_attribute_list = 65536;
-// `create`: it must not be there (eexist); `replace`: it must be (enodata).
-struct AttributeSetting {
-  bool create = false, replace = false;
-};
 
 // A name being opened, in the thread that opens it.
 struct OpenRequest {

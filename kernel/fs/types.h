@@ -69,6 +69,11 @@ struct AttributeChange {
   i64 modified_ns = 0;
 };
 
+// Setting an extended attribute. `create`: it must not be there (eexist); `replace`: it must be (enodata).
+struct AttributeSetting {
+  bool create = false, replace = false;
+};
+
 struct FileSystemStatistics {
   u64 magic = 0;        // f_type
   u64 block_size = page_size;

@@ -123,6 +123,24 @@ class Ext2(unittest.TestCase):
             own = re.search(r"ext2test-\d+", host("debugfs", "-R", "ls", image))[0]  # type: ignore[index]
             self.assertEqual(self.copied(image, f"{own}/grown"), bytes(50) + b"a" + bytes(2949) + b"b" + bytes(999))
 
+    def test_attributes(self) -> None:
+        images = [self.image(4 * MIB, "-b", "2048", "-I", "512"), self.image(4 * MIB, "-b", "1024"), self.image(4 * MIB, "-b", "4096")]
+        for image in images:
+            for command in ("write /dev/null given", "ea_set given user.tool host", "ea_set given user.long " + "l" * 200):
+                host("debugfs", "-w", "-R", command, image)
+        machine = self.boot(cores=4, disks=tuple(images))
+        for disk in "abc":
+            self.check(machine, f"mkdir /{disk}; mount -t ext2 /dev/vd{disk} /{disk}")
+            self.assertIn("checks ok", self.check(machine, f"DIRECTORY=/{disk} /tests/attributetest"))
+            self.assertIn("checks ok", self.check(machine, f"GIVEN=/{disk}/given /tests/attributetest"))
+            self.check(machine, f"umount /{disk}")
+        for image in images:
+            host("e2fsck", "-fn", image)
+            listed = host("debugfs", "-R", "ea_list given", image)
+            self.assertIn("user.guest (5) = \"guest\"", listed)
+            self.assertIn("user.tool (7) = \"changed\"", listed)
+            self.assertNotIn("user.long", listed)
+
     def test_partitions(self) -> None:
         parts = [(self.image(4 * MIB), 2048), (self.image(6 * MIB, "-b", "4096"), 20480)]
         disks = []

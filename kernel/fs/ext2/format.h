@@ -24,6 +24,7 @@ inline constexpr u32 inodes = 0, blocks = 4, reserved_blocks = 8, free_blocks = 
                      inode_size = 88, compatible = 92, incompatible = 96, read_only_compatible = 100, descriptor_size = 254,
                      blocks_high = 336, wanted_extra_size = 350;
 inline constexpr u16 state_clean = 1, state_errors = 2;
+inline constexpr u32 has_attributes = 0x8;
 inline constexpr u32 has_file_types = 0x2, has_extents = 0x40, has_64_bits = 0x80, has_flexible_groups = 0x200;
 inline constexpr u32 has_sparse_superblocks = 0x1, has_large_files = 0x2, has_tree_directories = 0x4;
 }  // namespace superblock

@@ -229,28 +229,4 @@ Result<InodeBlock> Volume::make_inode(Transaction& transaction, u32 parent, cons
   return made;
 }
 
-// Extended attributes are in a block that several files may share.
-Result<void> Volume::give_attributes(Transaction& transaction, const InodeBlock& inode) {
-  constexpr u32 attribute_magic = 0xea02'0000, references = 4;
-  const u32 block = get32(inode.at(inode::attribute_block));
-  if (block == 0) return {};
-  transaction.put32(inode.at(inode::attribute_block), 0);
-  count_sectors(transaction, inode, -1);
-  if (!is_data_block(block)) {
-    (void)damaged("a file has attributes in a block that no file can have", block);
-    return {};
-  }
-  u8* at = TRY(transaction.open(block));
-  if (get32(at) != attribute_magic) {
-    (void)damaged("a file's attributes are none", block);
-    return {};
-  }
-  const u32 users = get32(at + references);
-  if (users > 1) {
-    transaction.put32(at + references, users - 1);
-    return {};
-  }
-  return give_block(transaction, block);
-}
-
 }  // namespace corral::fs::ext2

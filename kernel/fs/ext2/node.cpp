@@ -105,6 +105,36 @@ Result<std::string_view> Node::read_link(std::span<char> to) {
   return ext2().volume(&stepping_thread()).read_link(number, to);
 }
 
+Result<u64> Node::attribute(std::string_view name, std::span<u8> to) {
+  LockGuard guard{ext2().lock()};
+  return ext2().volume(&stepping_thread()).attribute(number, name, to);
+}
+
+Result<void> Node::set_attribute(std::string_view name, std::span<const u8> value, AttributeSetting setting) {
+  if (ext2().read_only()) return Errno::erofs;
+  const i64 now = wall_time_ns();
+  Thread& thread = stepping_thread();
+  return ext2().with_room(&thread, [&] {
+    LockGuard guard{ext2().lock()};
+    return ext2().volume(&thread).set_attribute(number, name, value, setting, now);
+  });
+}
+
+Result<void> Node::remove_attribute(std::string_view name) {
+  if (ext2().read_only()) return Errno::erofs;
+  const i64 now = wall_time_ns();
+  Thread& thread = stepping_thread();
+  return ext2().with_room(&thread, [&] {  // of a block that others share there has to be a copy
+    LockGuard guard{ext2().lock()};
+    return ext2().volume(&thread).remove_attribute(number, name, now);
+  });
+}
+
+Result<u64> Node::list_attributes(std::span<char> to, bool trusted) {
+  LockGuard guard{ext2().lock()};
+  return ext2().volume(&stepping_thread()).list_attributes(number, to, trusted);
+}
+
 Result<Ref<OpenFile>> Node::open(const OpenRequest& request) {
   switch (type()) {
     case FileType::fifo: return fifo_.open(*this, request);

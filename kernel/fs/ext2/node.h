@@ -35,6 +35,10 @@ class Node : public Inode {
   Result<Ref<Inode>> parent() override;
   Result<std::string_view> name(std::span<char> to) override;
   Result<std::string_view> read_link(std::span<char> to) override;
+  Result<u64> attribute(std::string_view name, std::span<u8> to) override;
+  Result<void> set_attribute(std::string_view name, std::span<const u8> value, AttributeSetting setting) override;
+  Result<void> remove_attribute(std::string_view name) override;
+  Result<u64> list_attributes(std::span<char> to, bool trusted) override;
   Result<Ref<OpenFile>> open(const OpenRequest& request) override;
   Result<void> sync(u64& progress) override;
 

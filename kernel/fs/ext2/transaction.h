@@ -17,6 +17,7 @@ struct UndoLog {
   u32 used = 0;
   bool overflowed = false;
   u8 bytes[capacity];
+  u8 scratch[4096];  // what becomes of a block, while it is made from what the block has
 };
 
 class Transaction {

@@ -15,6 +15,9 @@
 
 namespace corral::fs::ext2 {
 
+struct AttributeName;
+struct AttributeEntry;
+
 // An inode's bytes, held.
 class InodeBlock {
  public:
@@ -61,6 +64,12 @@ class Volume {
   // A file's size and time of modification, as its owner knows them.
   Result<void> set_size(u32 number, u64 size, i64 now);
   Result<std::string_view> read_link(u32 number, std::span<char> to);
+
+  // ---- extended attributes: as those of Inode; erange: the value is longer than a block ----
+  Result<u64> attribute(u32 number, std::string_view name, std::span<u8> to);
+  Result<void> set_attribute(u32 number, std::string_view name, std::span<const u8> value, AttributeSetting setting, i64 now);
+  Result<void> remove_attribute(u32 number, std::string_view name, i64 now);
+  Result<u64> list_attributes(u32 number, std::span<char> to, bool trusted);
 
   // ---- blocks of files ----
   Result<u32> block_of(u32 number, u64 index);  // 0: a hole
@@ -150,6 +159,18 @@ class Volume {
   Result<void> put_size(Transaction& transaction, const InodeBlock& inode, u64 size);
   void put_links(Transaction& transaction, const InodeBlock& inode, u32 links);
   Result<InodeBlock> make_inode(Transaction& transaction, u32 parent, const Making& making, i64 now);
+
+  // attributes.cpp
+  struct FileAttributes;
+  Result<FileAttributes> attributes_of(u32 number);
+  Result<Block> attribute_block_at(u32 number);
+  // `put` null: it is removed.
+  Result<void> change_attribute(u32 number, const AttributeName& name, const AttributeEntry* put, AttributeSetting setting,
+                                i64 now);
+  Result<void> change_attribute_block(Transaction& transaction, const FileAttributes& file, const AttributeName& name,
+                                      const AttributeEntry* put);
+  Result<void> note_attributes(Transaction& transaction);
+  // The inode has no block of them any more.
   Result<void> give_attributes(Transaction& transaction, const InodeBlock& inode);
 
   // block_map.cpp

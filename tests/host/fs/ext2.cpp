@@ -2,7 +2,7 @@
 // changed nothing, full disks lose nothing, and damaged ones are survived.
 // sources: kernel/fs/ext2/geometry.cpp kernel/fs/ext2/transaction.cpp kernel/fs/ext2/volume.cpp kernel/fs/ext2/allocation.cpp
 // sources: kernel/fs/ext2/inodes.cpp kernel/fs/ext2/block_map.cpp kernel/fs/ext2/extents.cpp kernel/fs/ext2/shortening.cpp
-// sources: kernel/fs/ext2/directory.cpp kernel/fs/ext2/names.cpp
+// sources: kernel/fs/ext2/directory.cpp kernel/fs/ext2/names.cpp kernel/fs/ext2/attributes.cpp kernel/fs/ext2/attribute_area.cpp
 #include "fs/ext2/volume.h"
 
 #include <gtest/gtest.h>

@@ -1,9 +1,11 @@
 // File systems of mkfs in which any bytes of the file system's own blocks have any values: superblock, groups, bitmaps, inodes,
-// directories, block numbers, extents. Whatever is done then ends, stays within blocks, and lets go of all that it has pinned.
+// directories, block numbers, extents, extended attributes. Whatever is done then ends, stays within blocks, and lets go of all that it has pinned.
 // Where mkfs.ext2 is missing there is nothing to damage, and nothing is tested.
 // sources: kernel/fs/ext2/geometry.cpp kernel/fs/ext2/transaction.cpp kernel/fs/ext2/volume.cpp kernel/fs/ext2/allocation.cpp
 // sources: kernel/fs/ext2/inodes.cpp kernel/fs/ext2/block_map.cpp kernel/fs/ext2/extents.cpp kernel/fs/ext2/shortening.cpp
-// sources: kernel/fs/ext2/directory.cpp kernel/fs/ext2/names.cpp
+// sources: kernel/fs/ext2/directory.cpp kernel/fs/ext2/names.cpp kernel/fs/ext2/attributes.cpp kernel/fs/ext2/attribute_area.cpp
+#include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -22,8 +24,17 @@ struct Image {
 
 std::vector<Image> make_images() {
   std::vector<Image> images;
-  for (const char* options : {"-b 1024 -I 128 -N 64", "-b 2048 -N 64", "-b 4096 -N 64", "-b 1024 -g 256 -N 128",
-                              "-t ext4 -b 1024 -N 64 -O ^has_journal,^resize_inode -d /etc/alternatives"}) {
+  const std::string tree = temporary_name(), file = tree + "/file";  // with attributes in the inode
+  std::remove(tree.c_str());
+  (void)mkdir(tree.c_str(), 0700);
+  std::ofstream{file} << "contents";
+  (void)setxattr(file.c_str(), "user.name", "value", 5, 0);
+  (void)setxattr(file.c_str(), "user.more", "1", 1, 0);
+  const std::string kinds[] = {
+      "-b 1024 -I 128 -N 64",  "-b 1024 -I 256 -N 64 -d " + tree,
+      "-b 2048 -N 64",         "-b 4096 -N 64",
+      "-b 1024 -g 256 -N 128", "-t ext4 -b 1024 -N 64 -O ^has_journal,^resize_inode -d /etc/alternatives"};
+  for (const std::string& options : kinds) {
     Mounted made;
     if (!made.mount(make_image(1 << 20, options)).ok()) continue;
     if (made.volume->geometry().writable) fill(*made.volume);
@@ -35,6 +46,8 @@ std::vector<Image> make_images() {
     }
     images.push_back(std::move(image));
   }
+  std::remove(file.c_str());
+  rmdir(tree.c_str());
   return images;
 }
 

@@ -43,6 +43,11 @@ class DamagedBlocks final : public fs::ext2::BlockStore {
   std::map<u32, std::unique_ptr<u8[]>> blocks_;
 };
 
+inline void set_attribute(fs::ext2::Volume& volume, u32 file, const char* name, u64 size) {
+  const std::vector<u8> value(size, 'v');
+  (void)volume.set_attribute(file, name, value, {}, 0);
+}
+
 // Some directories and files, for there to be something that can be damaged.
 inline void fill(fs::ext2::Volume& volume) {
   using namespace fs::ext2;
@@ -56,6 +61,8 @@ inline void fill(fs::ext2::Volume& volume) {
     u32 blocks[4] = {};
     for (u64 page = 0; page < 4; ++page) (void)volume.make_blocks(f, page * 7 * i, 15, {blocks, parts});
     (void)volume.set_size(f, (21 * i + 1) * 4096, 0);
+    set_attribute(volume, f, "user.name", 10 * i);
+    if (i % 2 == 0) set_attribute(volume, f, "trusted.other", i);
   }
 }
 
@@ -87,11 +94,16 @@ void abuse(fs::ext2::Volume& volume, Random& random) {
       const fs::FileType type = file.value().type();
       (void)volume.attributes(number);
       (void)volume.read_link(number, text);
+      u8 value[300];
+      (void)volume.attribute(number, "user.name", value);
+      (void)volume.list_attributes(number, text, true);
       for (u64 block = 0; block < (u64{1} << 33); block = block * 9 + 1) (void)volume.block_of(number, block);
       if (name == "." || name == "..") continue;
       if (type == fs::FileType::directory && directories.size() < 6) directories.push_back(number);
       if (!volume.geometry().writable || !small) continue;
       (void)volume.make_blocks(number, random() % 1000 * parts, 15, {blocks, parts});
+      if (random() % 2 == 0) (void)volume.remove_attribute(number, "trusted.other", 0);
+      set_attribute(volume, number, random() % 2 == 0 ? "user.name" : "security.new", random() % 400);
       (void)volume.rename(directory, name, directory, name + "x", false, 0);
       for (u32 i = 0; i < 20 && type == fs::FileType::regular; ++i) {
         const auto gone = random() % 2 == 0 ? volume.shorten(number, 2) : volume.release(number, 0);
