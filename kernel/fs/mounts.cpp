@@ -150,7 +150,7 @@ Result<void> remove(Inode& directory, UnmountProgress& progress, bool lazy) {
     LockGuard guard{table_lock};
     mount = mount_of(directory.file_system());
     if (mount == nullptr) return Errno::einval;  // another thread was first
-    if (!lazy && !file_system->is_idle()) return Errno::ebusy;
+    if (!file_system->is_idle() && !lazy) return Errno::ebusy;
     mount->covered->covered.store(false, Order::release);
     IntrusiveList<Mount, &Mount::link>::remove(*mount);
     tell_change();
@@ -170,8 +170,9 @@ Ref<Inode> cross(Ref<Inode> directory) {
         if (mount->covered.get() == directory.get()) found = mount->file_system;
       }
     }
-    if (!found) break;
-    directory = found->root();
+    Ref<Inode> root = found ? found->root() : Ref<Inode>{};
+    if (!root) break;  // it has just been unmounted
+    directory = static_cast<Ref<Inode>&&>(root);
   }
   return directory;
 }

@@ -7,6 +7,7 @@
 #include "fs/console_terminal.h"
 #include "fs/device_files.h"
 #include "fs/disk.h"
+#include "fs/ext2/file_system.h"
 #include "fs/initramfs.h"
 #include "fs/mounts.h"
 #include "fs/nine/file_system.h"
@@ -163,6 +164,7 @@ void shut_down() {
     if (!file_system) break;
     file_system->shut_down(poll_devices);
   }
+  ext2::shut_down_detached(poll_devices);
   if (!write_back::finish(poll_devices, patience)) log::error("files: not everything could be written");
   console_terminal().flush_now();
 }

@@ -141,6 +141,37 @@ class Ext2(unittest.TestCase):
             self.assertIn("user.tool (7) = \"changed\"", listed)
             self.assertNotIn("user.long", listed)
 
+    def assert_in_order(self, image: Path) -> None:
+        self.assertRegex(host("dumpe2fs", "-h", image), r"Filesystem state: +clean\n")
+        host("e2fsck", "-fn", image)
+
+    def test_detached_while_in_use(self) -> None:
+        images = [self.image(4 * MIB), self.image(4 * MIB, "-b", "4096")]
+        machine = self.boot(cores=4, disks=tuple(images))
+        self.check(machine, "mkdir /a /b; mount -t ext2 /dev/vda /a; exec 3>> /a/file; echo one >&3")
+        self.check(machine, "umount -l /a; ls /a | wc -l | grep -qx 0; echo two >&3")
+        self.assertNotEqual(machine.run("mount -t ext2 -o ro /dev/vda /a").status, 0)
+        # The same file system, at another place.
+        self.check(machine, "mount -t ext2 /dev/vda /b; echo three >&3; echo four >> /b/file; echo five >&3; mkdir /b/made")
+        self.assertEqual(self.check(machine, "cat /b/file").split(), ["one", "two", "three", "four", "five"])
+        self.assertNotEqual(machine.run("mount -t ext2 /dev/vda /a").status, 0)  # it is mounted
+        self.assertNotEqual(machine.run("umount /b").status, 0)  # and in use
+        # The last user removes a file that has no other name, and goes; then the disk is free, and in order.
+        self.check(machine, "exec 4> /b/removed; rm /b/removed; head -c 300000 /bin/busybox >&4; cd /b/made; umount -l /b")
+        self.check(machine, "exec 3>&- 4>&-; cd /; sync")
+        read = "for i in $(seq 20); do mount -t ext2 -o ro /dev/vda /a && break; sleep 0.5; done; ls /a/made /a/file"  # another one
+        self.assertNotIn("removed", self.check(machine, read))
+        self.assert_in_order(images[0])
+        self.check(machine, "umount /a")
+        for _ in range(20):  # also while it is being ended
+            self.check(machine, "mount -t ext2 /dev/vda /a; exec 3> /a/file; umount -l /a; exec 3>&-")
+        # What is in use, detached, when the machine is switched off is put in order as well.
+        self.check(machine, "mount -t ext2 /dev/vdb /b; exec 3> /b/file; rm /b/file; head -c 300000 /bin/busybox >&3; umount -l /b")
+        machine.send("poweroff -f\n")
+        machine.ended()
+        for image in images:
+            self.assert_in_order(image)
+
     def test_partitions(self) -> None:
         parts = [(self.image(4 * MIB), 2048), (self.image(6 * MIB, "-b", "4096"), 20480)]
         disks = []

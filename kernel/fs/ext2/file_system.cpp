@@ -10,9 +10,12 @@
 namespace corral::fs::ext2 {
 
 Ext2FileSystem::Ext2FileSystem(Disk& disk, const Geometry& geometry, Ref<Metadata> metadata, bool read_only)
-    : disk_{disk}, geometry_{geometry}, read_only_{read_only}, metadata_{std::move(metadata)}, volume_{geometry, *metadata_} {}
+    : disk_{disk}, geometry_{geometry}, read_only_{read_only}, metadata_{std::move(metadata)}, volume_{geometry, *metadata_} {
+  enlist();
+}
 
 Ext2FileSystem::~Ext2FileSystem() {
+  delist();
   while (Orphan* orphan = orphans_.pop_front()) delete orphan;
 }
 
@@ -48,7 +51,7 @@ Ref<Node> Ext2FileSystem::next_node(u32 after) {
 }
 
 void Ext2FileSystem::touch(Node& node, Leftovers& leftovers) {
-  leftovers.add(recent_.touch(node));
+  if (!detached_) leftovers.add(recent_.touch(node));  // or it would keep the file system for ever
 }
 
 void Ext2FileSystem::forget_recent() {
@@ -123,20 +126,27 @@ Result<void> Ext2FileSystem::sync(u64& progress) {
   return disk_.flush();
 }
 
+Ref<Inode> Ext2FileSystem::root() {
+  LockGuard guard{lock_};
+  return root_;
+}
+
+// What has been left in order by prepare_unmount() gives the disk back at once; otherwise the worker does when all files are gone.
 void Ext2FileSystem::dismantle() {
-  forget_recent();
-  bool clean = false;
+  Ref<Inode> root;
   {
     LockGuard guard{lock_};
-    const bool unused = node_count_ <= 1 && orphans_.empty();
-    // Detached from the tree without a look at whether it is in use: it was not.
-    if (unused && !read_only_ && !marked_clean_) (void)volume(nullptr).mark(true, wall_time_ns());
-    clean = unused && !metadata_->pages().has_dirty();
+    detached_ = true;
+    std::swap(root, root_);
   }
-  root_ = {};
-  if (!clean) return;
-  disk_.pages().forget_clean();
-  metadata_->give_back_disk();
+  forget_recent();
+  {
+    LockGuard guard{lock_};
+    const bool unused = detached_ && node_count_ <= 1 && orphans_.empty();  // or it has been mounted again
+    if (unused && marked_clean_ && !metadata_->pages().has_dirty()) give_back_disk();
+  }
+  root = {};
+  start_worker_when_unused();
 }
 
 }  // namespace corral::fs::ext2

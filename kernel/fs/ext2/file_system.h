@@ -5,7 +5,8 @@
 // again. Nothing that may end a node is done with it: what is to be let go of is collected in a Leftovers, declared before the guard.
 //
 // Owners: a node belongs to whoever has references; the latest used ones to recent_ too. Files without names, once nobody uses them, are
-// orphans: their blocks are given back piece by piece, by a timer, and by whoever finds the disk full.
+// orphans: their blocks are given back piece by piece, by a timer, and by whoever finds the disk full. One that is unmounted while it is in
+// use is detached (detached.cpp).
 // Context: steps, and the timer's interrupt.
 #pragma once
 
@@ -34,7 +35,8 @@ class Ext2FileSystem final : public FileSystem {
   Ext2FileSystem(Disk& disk, const Geometry& geometry, Ref<Metadata> metadata, bool read_only);
   ~Ext2FileSystem() override;
   [[nodiscard]] const char* type() const override { return "ext2"; }
-  [[nodiscard]] Ref<Inode> root() override { return root_; }
+  // Null when it is not mounted any more.
+  [[nodiscard]] Ref<Inode> root() override EXCLUDES(lock_);
   [[nodiscard]] FileSystemStatistics statistics() override EXCLUDES(lock_);
   Result<void> refresh_statistics() override EXCLUDES(lock_);
   [[nodiscard]] bool in_memory() const override { return false; }
@@ -45,6 +47,13 @@ class Ext2FileSystem final : public FileSystem {
   void dismantle() override EXCLUDES(lock_);
   void shut_down(void (*poll)()) override EXCLUDES(lock_);
 
+  // The one that was detached from the disk and is still in use; it is the caller's to start() and to mount. ebusy: there is none, or it
+  // differs in whether it may be written.
+  static Result<Ref<Ext2FileSystem>> detached_from(Disk& disk, bool read_only);
+  [[nodiscard]] bool is_detached() EXCLUDES(lock_) {
+    LockGuard guard{lock_};
+    return detached_;
+  }
   // Before it is mounted, until it does not answer blocked. euclean, einval, enomem.
   Result<void> start(Waiter& waiter) EXCLUDES(lock_);
 
@@ -74,6 +83,11 @@ class Ext2FileSystem final : public FileSystem {
   void forget(Node& node) REQUIRES(lock_);  // its last reference has gone
   // A node has ended whose file has no names. The caller holds a reference to the file system.
   void add_orphan(Orphan& orphan) EXCLUDES(lock_);
+  // Detached, and no file of it is left, so that it is to be ended; by the worker. The same.
+  [[nodiscard]] bool is_unused() const REQUIRES(lock_);
+  void start_worker_when_unused() EXCLUDES(lock_);
+
+  ListLink link;  // of all; guarded by the lock of their list (detached.cpp)
 
  private:
   struct Worker : TimerEvent {
@@ -81,6 +95,18 @@ class Ext2FileSystem final : public FileSystem {
     Ext2FileSystem& file_system;
   };
   static void work(TimerEvent& event);
+  void set_timer();
+  // What a detached one whose files are not in use any more has come to.
+  enum class Ending : u8 { files, flushed_files, mark, flushed_mark, ended };
+  struct DeviceFlush final : BlockRequest {
+    void start(BlockDevice& device);
+    void finished(Result<void>) override { busy.store(false, Order::release); }
+    Atomic<bool> busy{false};  // the worker comes again, and so keeps the file system, until it is not
+  };
+  void enlist();
+  void delist();
+  void work_on_end() EXCLUDES(lock_);
+  void give_back_disk() REQUIRES(lock_);
   // Somebody besides the one who unmounts it, and has its root, keeps a file of it: watches do not count, nor files below a
   // directory. notices::lock() is held.
   [[nodiscard]] bool used_by_others() REQUIRES(lock_);
@@ -101,7 +127,7 @@ class Ext2FileSystem final : public FileSystem {
   const Ref<Metadata> metadata_;
   SpinLock lock_{Rank::file_names, "ext2"};
   Volume volume_ GUARDED_BY(lock_);
-  Ref<Inode> root_;  // set before it is mounted; taken away by dismantle()
+  Ref<Inode> root_ GUARDED_BY(lock_);  // set before it is mounted; taken away by dismantle()
   Block superblock_;  // kept in memory; set by start()
   RedBlackTree<Node, &Node::by_number, Node::Before> nodes_ GUARDED_BY(lock_);
   u64 node_count_ GUARDED_BY(lock_) = 0;
@@ -109,8 +135,14 @@ class Ext2FileSystem final : public FileSystem {
   IntrusiveList<Orphan, &Orphan::link> orphans_ GUARDED_BY(lock_);
   bool marked_clean_ GUARDED_BY(lock_) = true;  // the superblock says that nobody writes
   bool working_ GUARDED_BY(lock_) = false;  // the timer is set, and holds a reference
+  bool detached_ GUARDED_BY(lock_) = false;  // not mounted any more
+  Ending phase_ GUARDED_BY(lock_) = Ending::files;
+  DeviceFlush flush_;  // started with lock_, by the worker
   Worker worker_{*this};
 };
+
+// Those that are not mounted any more, as FileSystem::shut_down.
+void shut_down_detached(void (*poll)());
 
 // Mounts what is on the disk. blocked (a step); ebusy: it is mounted; einval: there is no ext2 that Corral can use; euclean, eio, enomem;
 // eacces: it can only be read, and `read_only` is not set.

@@ -70,9 +70,12 @@ Result<void> Mounting::read_superblock(Waiter& waiter) {
 Result<void> Mounting::run(Waiter& waiter) {
   if (finished) return {};
   if (!file_system) {
-    if (!has_disk_ && !disk_.take()) return Errno::ebusy;
-    has_disk_ = true;
-    TRY(read_superblock(waiter));
+    has_disk_ = has_disk_ || disk_.take();
+    if (has_disk_) {
+      TRY(read_superblock(waiter));
+    } else {
+      file_system = TRY(Ext2FileSystem::detached_from(disk_, read_only_));
+    }
   }
   TRY(file_system->start(waiter));
   // The disk says that it is in use before anything else on it changes.

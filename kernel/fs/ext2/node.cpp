@@ -36,11 +36,14 @@ Node::Node(Ext2FileSystem& file_system, InodeBlock inode, Orphan& orphan)
 
 Node::~Node() {
   Ref<Inode> above;
+  bool last = false;
   {
     LockGuard guard{ext2().lock()};
     ext2().forget(*this);
+    last = ext2().is_unused();
     above = place.leave();
   }
+  if (last) ext2().start_worker_when_unused();
   if (is_removed()) {
     orphan_->number = number;
     ext2().add_orphan(*std::exchange(orphan_, nullptr));

@@ -22,7 +22,10 @@ void Ext2FileSystem::add_orphan(Orphan& orphan) {
     first = !std::exchange(working_, true);
     if (first) retain();
   }
-  if (!first) return;
+  if (first) set_timer();
+}
+
+void Ext2FileSystem::set_timer() {
   this_core().timers().add(worker_, clock::now() + soon);
   this_core().rearm_timer();
 }
@@ -54,9 +57,11 @@ void Ext2FileSystem::work(TimerEvent& event) {
     const Result<bool> worked = file_system.work_on_orphan(nullptr);
     if (!worked.ok() || !worked.value()) break;
   }
+  file_system.work_on_end();
   {
     LockGuard guard{file_system.lock_};
-    file_system.working_ = !file_system.orphans_.empty();
+    const bool flushes = file_system.flush_.busy.load(Order::acquire);
+    file_system.working_ = !file_system.orphans_.empty() || file_system.is_unused() || flushes;
     if (file_system.working_) {
       this_core().timers().add(event, clock::now() + soon);
       return;
@@ -126,11 +131,10 @@ Result<void> Ext2FileSystem::prepare_unmount(UnmountProgress& progress, bool laz
     progress.phase = mark;
   }
   TRY(disk_.flush());  // once: its outcome is remembered for further runs of the step
-  if (lazy) return {};
   if (progress.phase == mark) {
     LockGuard watching{notices::lock()};
     LockGuard guard{lock_};
-    if (used_by_others()) return Errno::ebusy;
+    if (used_by_others()) return lazy ? Result<void>{} : Errno::ebusy;
     TRY(volume(&thread).mark(true, wall_time_ns()));
     marked_clean_ = true;
     progress.phase = marked_blocks;

@@ -1,0 +1,111 @@
+// File systems that were unmounted while files of them were in use (MNT_DETACH): mounting the disk again finds the same one, as long as it
+// is there, and when the last file is let go of the disk is left in good order. See file_system.h.
+//
+// The worker (orphans.cpp) ends such a file system, in phases, none of which waits: first everything but the mark that all is in order
+// reaches the disk, then the mark. Whoever mounts it in between ends that.
+#include "device/clock.h"
+#include "fs/ext2/file_system.h"
+
+namespace corral::fs::ext2 {
+
+namespace {
+
+constinit SpinLock list_lock{Rank::file_names, "ext2 file systems"};
+constinit IntrusiveList<Ext2FileSystem, &Ext2FileSystem::link> all GUARDED_BY(list_lock);
+
+constexpr u32 runs_at_once = 32;
+
+// The first behind `after`, or the first of all, that has a reference to give; null.
+Ref<Ext2FileSystem> next_file_system(Ext2FileSystem* after) {
+  LockGuard guard{list_lock};
+  Ext2FileSystem* at = after == nullptr ? all.front() : all.next(*after);
+  while (at != nullptr && !at->retain_if_alive()) at = all.next(*at);
+  return at == nullptr ? Ref<Ext2FileSystem>{} : Ref<Ext2FileSystem>::adopt(at);
+}
+
+}  // namespace
+
+void Ext2FileSystem::enlist() {
+  LockGuard guard{list_lock};
+  all.push_back(*this);
+}
+
+void Ext2FileSystem::delist() {
+  LockGuard guard{list_lock};
+  all.remove(*this);
+}
+
+Result<Ref<Ext2FileSystem>> Ext2FileSystem::detached_from(Disk& disk, bool read_only) {
+  for (Ref<Ext2FileSystem> at = next_file_system(nullptr); at; at = next_file_system(at.get())) {
+    if (&at->disk_ != &disk) continue;
+    LockGuard guard{at->lock_};
+    if (!at->detached_ || at->phase_ == Ending::ended) continue;
+    if (at->read_only() != (read_only || !at->geometry_.writable)) return Errno::ebusy;
+    at->detached_ = false;
+    at->phase_ = Ending::files;
+    return at;
+  }
+  return Errno::ebusy;
+}
+
+bool Ext2FileSystem::is_unused() const {
+  return detached_ && node_count_ == 0 && orphans_.empty() && phase_ != Ending::ended;
+}
+
+void Ext2FileSystem::start_worker_when_unused() {
+  {
+    LockGuard guard{lock_};
+    if (!is_unused() || std::exchange(working_, true)) return;
+    retain();
+  }
+  set_timer();
+}
+
+// Takes the next phase when the one before is over.
+void Ext2FileSystem::work_on_end() {
+  LockGuard guard{lock_};
+  if (flush_.busy.load(Order::acquire)) return;
+  if (!is_unused()) {
+    if (phase_ != Ending::ended) phase_ = Ending::files;
+    return;
+  }
+  FilePages& blocks = metadata_->pages();
+  const bool dirty = !read_only_ && blocks.has_dirty();
+  switch (phase_) {
+    case Ending::files:
+    case Ending::mark:
+      if (dirty) {
+        (void)blocks.start_writes(0, runs_at_once);
+        return;
+      }
+      phase_ = phase_ == Ending::files ? Ending::flushed_files : Ending::flushed_mark;
+      flush_.start(disk_.device());
+      return;
+    case Ending::flushed_files:
+      if (!read_only_ && !std::exchange(marked_clean_, true)) (void)volume(nullptr).mark(true, wall_time_ns());
+      phase_ = Ending::mark;
+      return;
+    case Ending::flushed_mark: give_back_disk(); return;
+    case Ending::ended: return;
+  }
+}
+
+void Ext2FileSystem::give_back_disk() {
+  phase_ = Ending::ended;
+  disk_.pages().forget_clean();
+  metadata_->give_back_disk();
+}
+
+void Ext2FileSystem::DeviceFlush::start(BlockDevice& device) {
+  kind = Kind::flush;
+  busy.store(true, Order::relaxed);
+  if (!device.submit(*this).ok()) busy.store(false, Order::relaxed);  // there is nothing to flush, or nobody to do it
+}
+
+void shut_down_detached(void (*poll)()) {
+  for (Ref<Ext2FileSystem> at = next_file_system(nullptr); at; at = next_file_system(at.get())) {
+    if (at->is_detached()) at->shut_down(poll);
+  }
+}
+
+}  // namespace corral::fs::ext2
