@@ -6,7 +6,10 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 using namespace signals;
 
@@ -105,6 +108,85 @@ int sigwait_late() {
   return result_of(wait_for(&set, nullptr, &time));
 }
 
+// ---- sockets: a wait with a time limit ends with EINTR in any case, one without goes on ----
+
+constexpr timeval socket_limit = {0, 200000};
+
+struct Pair {
+  int ends[2];
+  explicit Pair(int option) {
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) { _exit(100); }
+    if (option != 0 && setsockopt(ends[0], SOL_SOCKET, option, &socket_limit, sizeof socket_limit) != 0) { _exit(101); }
+  }
+  void fill() const {
+    char bytes[4096] = {};
+    while (send(ends[0], bytes, sizeof bytes, MSG_DONTWAIT) > 0) { continue; }
+  }
+};
+
+int receive_with_limit() {
+  char byte = 0;
+  return result_of(recv(Pair{SO_RCVTIMEO}.ends[0], &byte, 1, 0));
+}
+
+int read_with_limit() {
+  char byte = 0;
+  return result_of(read(Pair{SO_RCVTIMEO}.ends[0], &byte, 1));
+}
+
+int send_with_limit() {
+  const Pair pair{SO_SNDTIMEO};
+  pair.fill();
+  return result_of(send(pair.ends[0], "x", 1, MSG_NOSIGNAL));
+}
+
+int write_with_limit() {
+  const Pair pair{SO_SNDTIMEO};
+  pair.fill();
+  return result_of(write(pair.ends[0], "x", 1));
+}
+
+// A listener with a name of its own, and its address.
+int listener(sockaddr_un& name, socklen_t& size) {
+  name = {};
+  name.sun_family = AF_UNIX;
+  size = static_cast<socklen_t>(
+      offsetof(sockaddr_un, sun_path) + 1 +
+      static_cast<size_t>(snprintf(name.sun_path + 1, 60, "signalrestart-%d", static_cast<int>(getpid()))));
+  const int made = socket(AF_UNIX, SOCK_STREAM, 0);
+  if (bind(made, reinterpret_cast<sockaddr*>(&name), size) != 0 || listen(made, 0) != 0) { _exit(102); }
+  return made;
+}
+
+int accept_with_limit() {
+  sockaddr_un name;
+  socklen_t size = 0;
+  const int made = listener(name, size);
+  if (setsockopt(made, SOL_SOCKET, SO_RCVTIMEO, &socket_limit, sizeof socket_limit) != 0) { return 101; }
+  return result_of(accept(made, nullptr, nullptr));
+}
+
+int connect_with_limit() {
+  sockaddr_un name;
+  socklen_t size = 0;
+  (void)listener(name, size);
+  for (;;) {  // until no more connections may wait to be accepted
+    const int client = socket(AF_UNIX, SOCK_STREAM, 0);
+    if (setsockopt(client, SOL_SOCKET, SO_SNDTIMEO, &socket_limit, sizeof socket_limit) != 0) { return 101; }
+    if (connect(client, reinterpret_cast<sockaddr*>(&name), size) != 0) { return result_of(-1); }
+  }
+}
+
+int receive_late() {
+  const Pair pair{0};
+  if (fork() == 0) {
+    check_sleep_us(200000);
+    _exit(static_cast<int>(write(pair.ends[1], "x", 1)));
+  }
+  char byte = 0;
+  return result_of(recv(pair.ends[0], &byte, 1, 0));
+}
+
 const Waiting calls[] = {
     {"read", read_late, true, true},
     {"wait4", wait_late, true, true},
@@ -140,6 +222,13 @@ const Waiting calls[] = {
      },
      false, true},
     {"sigtimedwait", sigwait_late, false, false},
+    {"recv", receive_late, true, true},
+    {"recv with a limit", receive_with_limit, false, false},
+    {"read of a socket with a limit", read_with_limit, false, false},
+    {"send with a limit", send_with_limit, false, false},
+    {"write to a socket with a limit", write_with_limit, false, false},
+    {"accept with a limit", accept_with_limit, false, false},
+    {"connect with a limit", connect_with_limit, false, false},
 };
 
 // On a busy machine the call may be over before the signal comes: what is meant must be seen once in a few tries.

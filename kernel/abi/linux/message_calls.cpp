@@ -6,6 +6,7 @@
 #include "abi/linux/held_file.h"
 #include "device/clock.h"
 #include "fs/inode.h"
+#include "fs/socket/time_limit.h"
 
 namespace corral::abi {
 
@@ -17,7 +18,7 @@ using fs::Sending;
 using fs::Transfer;
 using fs::UnixSocket;
 
-constexpr unsigned word_bytes = 0, word_messages = 1, word_deadline = 2, word_all = 3;
+constexpr unsigned word_bytes = 0, word_messages = 1, word_all = 3;
 constexpr u64 max_transfer = 0x7fff'f000;
 constexpr u64 most_messages = 1024;
 
@@ -32,19 +33,6 @@ enum MessageFlag : u32 {
   flag_wait_for_one = 0x10000,
   flag_close_on_exec = 0x4000'0000,
 };
-
-Instant deadline_of(Call& call, const Atomic<i64>& timeout_ns) {
-  const i64 timeout = timeout_ns.load(Order::relaxed);
-  if (timeout == 0) return never;
-  u64& kept = call.thread.step.word[word_deadline];
-  if (kept == 0) kept = static_cast<u64>(fs::deadline_of_timeout(timeout).ns);
-  return {static_cast<i64>(kept)};
-}
-
-// A wait with a time limit is not begun anew after a signal.
-Errno interrupted(Errno error, Instant deadline) {
-  return error == Errno::restart && deadline != never ? Errno::eintr : error;
-}
 
 // ---- sending -----------------------------------------------------------------------------------------------------------
 
@@ -61,10 +49,10 @@ Result<i64> send(Call& call, OpenFile& file, UnixSocket& socket, Transfer& trans
   if ((flags & flag_out_of_band) != 0) return Errno::eopnotsupp;
   sending.nonblocking = file.nonblocking() || (flags & flag_do_not_wait) != 0;
   sending.quiet = (flags & flag_no_signal) != 0;
-  sending.deadline = deadline_of(call, socket.send_timeout_ns);
+  sending.deadline = fs::deadline_at_socket(call.thread, socket.send_timeout_ns);
   if (!sending.identified) sending.identity = fs::sender_identity_of(call.thread);
   const Result<u64> sent = socket.send(call.thread, transfer, sending);
-  if (!sent.ok()) return interrupted(sent.error(), sending.deadline);
+  if (!sent.ok()) return sent.error();
   return static_cast<i64>(sent.value());
 }
 
@@ -109,9 +97,9 @@ Result<u64> receive(Call& call, OpenFile& file, UnixSocket& socket, Transfer& tr
   receiving.nonblocking = file.nonblocking() || (flags & flag_do_not_wait) != 0;
   receiving.peek = (flags & flag_peek) != 0;
   receiving.wait_for_all = (flags & flag_wait_all) != 0;
-  receiving.deadline = deadline_of(call, socket.receive_timeout_ns);
+  receiving.deadline = fs::deadline_at_socket(call.thread, socket.receive_timeout_ns);
   const Result<u64> got = socket.receive(call.thread, transfer, receiving);
-  if (!got.ok()) return interrupted(got.error(), receiving.deadline);
+  if (!got.ok()) return got.error();
   // The real length of a packet, if that was asked for.
   if ((flags & flag_truncated) != 0 && receiving.truncated) return u64{receiving.whole_size};
   return u64{got.value()};
@@ -206,7 +194,7 @@ Result<i64> each(Call& call, u64 count, One&& one) {
     TRY(call.write(size_at, static_cast<u32>(outcome.value())));
     ++done;
     call.thread.step.word[word_bytes] = 0;
-    call.thread.step.word[word_deadline] = 0;
+    call.thread.step.word[fs::time_limit_word] = 0;
     call.thread.begin_waits();
   }
   return static_cast<i64>(done);

@@ -4,6 +4,7 @@
 #include "abi/linux/socket_address.h"
 #include "fs/inode.h"
 #include "fs/permission.h"
+#include "fs/socket/time_limit.h"
 #include "fs/watch/notices.h"
 #include "memory/heap.h"
 
@@ -15,7 +16,6 @@ using fs::OpenFile;
 using fs::SocketType;
 using fs::UnixSocket;
 
-constexpr unsigned word_deadline = 2;
 constexpr u32 flag_mask = fs::o_cloexec | fs::o_nonblock;
 
 u64 limit_of(Call& call) {
@@ -137,19 +137,6 @@ Result<i64> sys_getpeername(Call& call) {
 
 // ---- connections ---------------------------------------------------------------------------------------------------------
 
-Instant deadline_of(Call& call, const Atomic<i64>& timeout_ns) {
-  const i64 timeout = timeout_ns.load(Order::relaxed);
-  if (timeout == 0) return never;
-  u64& kept = call.thread.step.word[word_deadline];
-  if (kept == 0) kept = static_cast<u64>(fs::deadline_of_timeout(timeout).ns);
-  return {static_cast<i64>(kept)};
-}
-
-// A wait with a time limit is not begun anew after a signal.
-Errno interrupted(Errno error, Instant deadline) {
-  return error == Errno::restart && deadline != never ? Errno::eintr : error;
-}
-
 Result<i64> sys_listen(Call& call) {
   Ref<OpenFile> file = TRY(file_at(call, 0));
   UnixSocket& socket = *TRY(socket_behind(*file));
@@ -166,10 +153,9 @@ Result<i64> connect(Call& call, OpenFile& file) {
     return 0;
   }
   const Ref<UnixSocket> to = TRY(socket_at(call, address, socket.type()));
-  const Instant deadline = deadline_of(call, socket.send_timeout_ns);
-  if (deadline != never && call.thread.wake_reason() == WakeReason::timed_out) return Errno::eagain;
+  const Instant deadline = fs::deadline_at_socket(call.thread, socket.send_timeout_ns);
   const Result<void> outcome = socket.connect(call.thread, *to, fs::identity_of(call.thread), file.nonblocking(), deadline);
-  if (!outcome.ok()) return interrupted(outcome.error(), deadline);
+  if (!outcome.ok()) return outcome.error();
   return 0;
 }
 
@@ -183,10 +169,7 @@ Result<i64> accept(Call& call, OpenFile& file, u32 flags) {
   TRY(resources_of(call).files().check_room(limit_of(call)));
   const VirtualAddress name_at = call.address(1);
   const VirtualAddress length_at = call.address(2);
-  const Instant deadline = deadline_of(call, socket.receive_timeout_ns);
-  if (deadline != never && call.thread.wake_reason() == WakeReason::timed_out && !socket.has_connection()) {
-    return Errno::eagain;
-  }
+  const Instant deadline = fs::deadline_at_socket(call.thread, socket.receive_timeout_ns);
   if (name_at.value != 0 && socket.has_connection()) {  // so that nothing of what follows can block
     const i32 room = TRY(call.read<i32>(length_at));
     if (room < 0) return Errno::einval;
@@ -195,7 +178,7 @@ Result<i64> accept(Call& call, OpenFile& file, u32 flags) {
                     vm::Access::write));
   }
   Result<Ref<UnixSocket>> accepted = socket.accept(call.thread, file.nonblocking(), deadline);
-  if (!accepted.ok()) return interrupted(accepted.error(), deadline);
+  if (!accepted.ok()) return accepted.error();
   const Ref<UnixSocket>& connection = accepted.value();
   Ref<OpenFile> made = TRY(fs::make_socket_file(connection, flags & fs::o_nonblock));
   const int descriptor = TRY(install(call, made, flags));

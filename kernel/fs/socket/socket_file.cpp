@@ -1,9 +1,9 @@
 // See socket_file.h. read and write are receiving and sending without anything beside bytes.
 #include "fs/socket/socket_file.h"
 
-#include "device/clock.h"
 #include "fs/anonymous.h"
 #include "fs/inode.h"
+#include "fs/socket/time_limit.h"
 #include "lib/format.h"
 #include "memory/heap.h"
 #include "task/process.h"
@@ -12,8 +12,6 @@
 namespace corral::fs {
 
 namespace {
-
-constexpr unsigned word_deadline = 2;  // of the thread's StepState, as in abi/linux/message_calls.cpp
 
 class SocketInode final : public Inode {
  public:
@@ -45,13 +43,13 @@ class SocketFile final : public OpenFile {
     if (transfer.size() == 0) return u64{0};
     Receiving receiving;
     receiving.nonblocking = nonblocking();
-    receiving.deadline = deadline(thread, socket_->receive_timeout_ns);
+    receiving.deadline = deadline_at_socket(thread, socket_->receive_timeout_ns);
     return socket_->receive(thread, transfer, receiving);
   }
   Result<u64> write(Thread& thread, Transfer& transfer) override {
     Sending sending;
     sending.nonblocking = nonblocking();
-    sending.deadline = deadline(thread, socket_->send_timeout_ns);
+    sending.deadline = deadline_at_socket(thread, socket_->send_timeout_ns);
     sending.identity = sender_identity_of(thread);
     return socket_->send(thread, transfer, sending);
   }
@@ -68,14 +66,6 @@ class SocketFile final : public OpenFile {
   [[nodiscard]] UnixSocket& socket() { return *socket_; }
 
  private:
-  // Counted from the first run of the call.
-  static Instant deadline(Thread& thread, const Atomic<i64>& timeout_ns) {
-    const i64 timeout = timeout_ns.load(Order::relaxed);
-    if (timeout == 0) return never;
-    u64& kept = thread.step.word[word_deadline];
-    if (kept == 0) kept = static_cast<u64>(deadline_of_timeout(timeout).ns);
-    return {static_cast<i64>(kept)};
-  }
   Ref<UnixSocket> socket_;
 };
 
@@ -95,11 +85,6 @@ UnixSocket* socket_of(OpenFile& file) {
   // Sockets with a name in a directory cannot be opened, except as a name only (O_PATH).
   if (file.inode().type() != FileType::socket || (file.flags() & o_path) != 0) return nullptr;
   return &static_cast<SocketFile&>(file).socket();
-}
-
-Instant deadline_of_timeout(i64 timeout_ns) {
-  const Instant now = clock::now();
-  return timeout_ns == 0 || timeout_ns >= never.ns - now.ns ? never : now + Duration{timeout_ns};
 }
 
 Identity identity_of(const Thread& thread) {

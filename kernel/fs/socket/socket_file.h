@@ -9,8 +9,6 @@ namespace corral::fs {
 Result<Ref<OpenFile>> make_socket_file(Ref<UnixSocket> socket, u32 flags);
 // The socket behind an open file, or null.
 [[nodiscard]] UnixSocket* socket_of(OpenFile& file);
-// The deadline of a call that begins now, by the socket's own limit (0: never).
-[[nodiscard]] Instant deadline_of_timeout(i64 timeout_ns);
 // Who the calling process is.
 [[nodiscard]] Identity identity_of(const Thread& thread);         // who connects: what the peer is told (SO_PEERCRED)
 [[nodiscard]] Identity sender_identity_of(const Thread& thread);  // who sends: what comes with a message (SCM_CREDENTIALS)

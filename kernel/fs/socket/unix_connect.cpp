@@ -1,5 +1,6 @@
 // Connecting, accepting, shutting down and closing. See unix_socket.h.
 #include "fs/socket/in_flight.h"
+#include "fs/socket/time_limit.h"
 #include "fs/socket/unix_socket.h"
 #include "memory/heap.h"
 #include "task/thread.h"
@@ -87,7 +88,7 @@ Result<void> UnixSocket::push_connection(Thread& thread, Ref<UnixSocket> connect
   if (closed_ || state_.load(Order::relaxed) != State::listening || (shut_.load(Order::relaxed) & shut_receive) != 0) {
     return Errno::econnrefused;
   }
-  if (waiting_connections_ > backlog_) return nonblocking ? Errno::eagain : place_wanted_.wait(thread, deadline);
+  if (waiting_connections_ > backlog_) return wait_at_socket(place_wanted_, thread, nonblocking, deadline);
   ++waiting_connections_;
   connections_.push_back(*connection.release());
   (void)data_wanted_.wake_one();
@@ -102,7 +103,7 @@ Result<Ref<UnixSocket>> UnixSocket::accept(Thread& thread, bool nonblocking, Ins
   UnixSocket* connection = connections_.pop_front();
   if (connection == nullptr) {
     if ((shut_.load(Order::relaxed) & shut_receive) != 0) return Errno::einval;
-    return nonblocking ? Errno::eagain : data_wanted_.wait(thread, deadline);
+    return wait_at_socket(data_wanted_, thread, nonblocking, deadline);
   }
   --waiting_connections_;
   if (!connections_.empty()) (void)data_wanted_.wake_one();

@@ -1,15 +1,14 @@
 // Receiving, and asking what could be received. See unix_socket.h.
 #include "device/clock.h"
 #include "fs/socket/in_flight.h"
+#include "fs/socket/time_limit.h"
 #include "fs/socket/unix_socket.h"
 #include "task/thread.h"
 
 namespace corral::fs {
 
 Errno UnixSocket::wait_for_data(Thread& thread, const Receiving& receiving) {
-  if (receiving.nonblocking) return Errno::eagain;
-  if (receiving.deadline != never && thread.wake_reason() == WakeReason::timed_out) return Errno::eagain;
-  return data_wanted_.wait(thread, receiving.deadline);
+  return wait_at_socket(data_wanted_, thread, receiving.nonblocking, receiving.deadline);
 }
 
 // Credentials, files and name of the message go with its first byte.

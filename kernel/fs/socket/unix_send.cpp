@@ -1,5 +1,6 @@
 // Sending. See unix_socket.h.
 #include "fs/socket/in_flight.h"
+#include "fs/socket/time_limit.h"
 #include "fs/socket/unix_socket.h"
 #include "memory/heap.h"
 #include "task/signals.h"
@@ -47,8 +48,7 @@ Result<void> UnixSocket::reserve(Thread& thread, u32 charge, const Sending& send
   LockGuard guard{lock_};
   // Looked at again under the lock that tell_writable() takes after the charge has sunk.
   if (charged_.load(Order::seq_cst) >= send_limit_.load(Order::relaxed) && (shut_.load(Order::relaxed) & shut_send) == 0) {
-    if (sending.deadline != never && thread.wake_reason() == WakeReason::timed_out) return Errno::eagain;
-    return room_wanted_.wait(thread, sending.deadline);
+    return wait_at_socket(room_wanted_, thread, false, sending.deadline);
   }
   charged_.fetch_add(charge, Order::seq_cst);
   return {};
@@ -171,9 +171,7 @@ Result<void> UnixSocket::deliver_packet(Thread& thread, UnixSocket& sender, Mess
   if (stranger && peer_) return Errno::eperm;
   if ((shut_.load(Order::relaxed) & shut_receive) != 0) return Errno::epipe;
   if (stranger && queued_ > largest_queue) {
-    if (sending.nonblocking) return Errno::eagain;
-    if (sending.deadline != never && thread.wake_reason() == WakeReason::timed_out) return Errno::eagain;
-    return place_wanted_.wait(thread, sending.deadline);
+    return wait_at_socket(place_wanted_, thread, sending.nonblocking, sending.deadline);
   }
   enqueue(message);
   return {};
