@@ -123,14 +123,23 @@ bool AddressSpace::covers(VirtualAddress start, VirtualAddress end) {
   return areas_.covered_until(start, end) == end;
 }
 
-Result<Frame*> AddressSpace::hold_page(VirtualAddress page) {
+Result<Frame*> AddressSpace::hold_page(VirtualAddress page, Closed closed) {
   LockGuard guard{lock_};  // pages are taken out of the table under it, so this one cannot go before it is shared
   arch::Translation found;
-  if (page.value >= user_end || !table_.lookup(page, found) || !found.rights.user) return Errno::efault;
+  if (page.value >= user_end || !table_.lookup(page, found)) return Errno::efault;
+  if (!found.rights.user && closed == Closed::not_wanted) return Errno::efault;
   if (found.large) memory::split_large_page(memory::frame_of({round_down(found.frame.value, arch::large_page)}));
   Frame& frame = memory::frame_of(found.frame);
   memory::share_page(frame);
   return &frame;
+}
+
+bool AddressSpace::find_page(VirtualAddress& from, VirtualAddress to) {
+  constexpr u32 tables_at_once = 8;
+  LockGuard guard{lock_};
+  const arch::PageTable::Sought sought = table_.find_page(from, to, tables_at_once);
+  from = sought.at;
+  return sought.found;
 }
 
 Result<void> AddressSpace::residency(VirtualAddress start, std::span<u8> pages) {

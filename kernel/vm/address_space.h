@@ -194,8 +194,13 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   }
   // Every page of [start, end) lies in an area.
   [[nodiscard]] bool covers(VirtualAddress start, VirtualAddress end) EXCLUDES(lock_);
-  // The page that is mapped at `page` now, with a reference: how another process reads this one's memory. efault: none.
-  Result<Frame*> hold_page(VirtualAddress page) EXCLUDES(lock_);
+  // The page that is mapped at `page` now, with a reference: how another process reads this one's memory. efault: none; or the program
+  // has closed it (PROT_NONE), unless those are wanted, too.
+  enum class Closed : u8 { not_wanted, wanted };
+  Result<Frame*> hold_page(VirtualAddress page, Closed closed = Closed::not_wanted) EXCLUDES(lock_);
+  // `from` moves to the first page of [from, `to`) that is in memory, closed or not: true. False: as far as there is none, after a look
+  // that is short however large the range is.
+  bool find_page(VirtualAddress& from, VirtualAddress to) EXCLUDES(lock_);
   // One byte for each page from `start` (page aligned) on: 1 when it is in memory. enomem: part of it is in no area.
   Result<void> residency(VirtualAddress start, std::span<u8> pages) EXCLUDES(lock_);
 

@@ -34,6 +34,8 @@ class Backing : public RefCounted<Backing> {
   virtual void pages_at_hand([[maybe_unused]] u64 first, std::span<Frame*> frames) {
     for (Frame*& frame : frames) frame = nullptr;
   }
+  // From `index` on the first page that may hold anything but zeros, without waiting; those before need not be asked for, and are not made.
+  virtual u64 next_filled(u64 index) { return index; }
   // As page(), but the page may be fetched: blocked (then `waiter` is enlisted); eio: it cannot be read.
   virtual Result<Frame*> page_or_wait(u64 index, Waiter& waiter) {
     (void)waiter;

@@ -24,7 +24,6 @@ PageCounts AddressSpace::count_pages(const Area& area) {
       area.start, area.end,
       [](void* c, VirtualAddress, const arch::Translation& found) {
         auto& [of, counts] = *static_cast<Context*>(c);
-        if (!found.rights.user) return;  // taken away for a moment, or guarded
         // A private page of a file is writable only after it was copied. The file itself has one of the references to the others.
         const bool anonymous = !of.backing || (!of.shared && found.rights.write);
         const bool dirty = anonymous || found.rights.write;

@@ -58,4 +58,25 @@ Result<Frame*> SharedMemory::page(u64 index) {
   return *place;
 }
 
+// A short look: past one node's empty entries, of whichever level.
+u64 SharedMemory::next_filled(u64 index) {
+  if (index >= pages_) return index;
+  LockGuard guard{lock_};
+  const Frame* node = root_;
+  u32 level = levels_;
+  while (node != nullptr && level > 0) {
+    --level;
+    const u64 place = (index >> (level * node_shift)) % node_entries;
+    const Frame* below = entries_of(*node)[place];
+    if (below == nullptr) {
+      u64 next = place + 1;
+      while (next < node_entries && entries_of(*node)[next] == nullptr) ++next;
+      const u64 before = index >> ((level + 1) * node_shift) << ((level + 1) * node_shift);
+      return before + (next << (level * node_shift));
+    }
+    node = below;
+  }
+  return node == nullptr ? pages_ : index;
+}
+
 }  // namespace corral::vm

@@ -12,6 +12,7 @@ class SharedMemory final : public Backing {
   static Result<Ref<Backing>> create(u64 pages);  // enomem
   ~SharedMemory() override;
   Result<Frame*> page(u64 index) override EXCLUDES(lock_);
+  u64 next_filled(u64 index) override EXCLUDES(lock_);
   [[nodiscard]] const char* name() const override { return "/dev/zero (deleted)"; }
 
  private:

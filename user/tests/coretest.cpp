@@ -189,10 +189,15 @@ struct Places {  // what the child that is dumped has, where the parent can look
   char* file;       // of a private mapping, changed
   char* file_rest;  // of the same, not changed
   char* left_out;   // changed, but not to be dumped
+  char* closed;     // changed, and then closed to the program itself
+  char* closed_file;  // of a private mapping, the same
+  char* reserved;   // never opened, reserved_size
+  char* sparse;     // sparse_size, of which one page in the middle was touched
   volatile pid_t threads[3];
   volatile int ready;
 };
 
+constexpr size_t reserved_size = size_t{1} << 40, sparse_size = size_t{1} << 32;
 Places* places;
 char data[64] = "data of the program";
 
@@ -224,6 +229,11 @@ int be_dumped() {
   strcpy(places->left_out, secret);
   CHECK_EQ(madvise(places->left_out, 4096, MADV_DONTDUMP), 0);
   strcpy(places->file, secret);
+  strcpy(places->sparse + sparse_size / 2, secret);
+  strcpy(places->closed, secret);
+  strcpy(places->closed_file, secret);
+  CHECK_EQ(mprotect(places->closed, 4096, PROT_NONE), 0);
+  CHECK_EQ(mprotect(places->closed_file, 4096, PROT_NONE), 0);
   *check_address(0x10) = 1;
   return 1;
 }
@@ -308,6 +318,14 @@ void check_memory(const Core& core) {
   CHECK(file != nullptr && strcmp(file, secret) == 0);
   const char* rest = core.at(places->file_rest);
   CHECK(rest != nullptr && *rest == 'f');
+  const char* closed = core.at(places->closed);
+  CHECK(closed != nullptr && strcmp(closed, secret) == 0);
+  closed = core.at(places->closed_file);
+  CHECK(closed != nullptr && strcmp(closed, secret) == 0);
+  CHECK(core.at(places->reserved + reserved_size / 2) == nullptr);
+  const char* touched = core.at(places->sparse + sparse_size / 2);
+  CHECK(touched != nullptr && strcmp(touched, secret) == 0);
+  CHECK_EQ(*core.at(places->sparse), 0);
 }
 
 void test_contents() {
@@ -317,8 +335,8 @@ void test_contents() {
   char text[2 * page];
   memset(text, 'f', sizeof text);
   CHECK_EQ(write(file, text, sizeof text), sizeof text);
-  const auto map = [](size_t size, int flags, int of = -1) {
-    void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, flags, of, 0);
+  const auto map = [](size_t size, int flags, int of = -1, int protection = PROT_READ | PROT_WRITE) {
+    void* memory = mmap(nullptr, size, protection, flags, of, 0);
     CHECK(memory != MAP_FAILED);
     return static_cast<char*>(memory);
   };
@@ -329,6 +347,10 @@ void test_contents() {
   places->shared = map(page, MAP_SHARED | MAP_ANONYMOUS);
   places->file = map(2 * page, MAP_PRIVATE, file);
   places->file_rest = places->file + page;
+  places->closed = map(page, MAP_PRIVATE | MAP_ANONYMOUS);
+  places->closed_file = map(page, MAP_PRIVATE, file);
+  places->reserved = map(reserved_size, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, PROT_NONE);
+  places->sparse = map(sparse_size, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE);
   strcpy(places->shared, secret);
   const int status = children::wait_for(children::spawn(be_dumped));
   CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV && WCOREDUMP(status));

@@ -145,6 +145,10 @@ void check_pages() {
   int status = -1;
   CHECK_EQ(waitpid(child, &status, 0), child);
   CHECK_EQ(status, 0);
+  CHECK_EQ(mprotect(area + page, 2 * page, PROT_NONE), 0);  // the pages stay in memory
+  CHECK_EQ(amount_in_area(area + page, "Rss"), 8);
+  CHECK_EQ(amount_in_area(area + page, "Anonymous"), 8);
+  CHECK_EQ(mprotect(area + page, 2 * page, PROT_READ | PROT_WRITE), 0);
   CHECK(take("/proc/self/smaps_rollup") > 0);
   const char* sum = strstr(text, "\nPrivate_Dirty:");
   long dirty = 0;

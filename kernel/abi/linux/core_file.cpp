@@ -229,7 +229,11 @@ Result<bool> CoreFile::add_pages(Thread& thread) {
   const std::span<u8> bytes{memory::contents(*buffer_), page_size};
   while (segment_ < all.size() && text_.text().size() < piece_size && since_pause_ < fs::bytes_without_pause) {
     const core::MemorySegment& segment = all[segment_];
-    if (page_ >= segment.dumped || segment.is_hole()) {
+    if (page_ < segment.dumped) {
+      page_ = core::MemoryPicture::pass_holes(thread, segment, segment.start + page_) - segment.start;
+      since_pause_ += page_size;  // looking costs time, too
+    }
+    if (page_ >= segment.dumped) {
       segment_offset_ += segment.dumped;
       page_ = 0;
       ++segment_;
@@ -240,7 +244,6 @@ Result<bool> CoreFile::add_pages(Thread& thread) {
     const bool follows = text_.text().empty() || place == offset_ + text_.text().size();
     if (found && !follows) break;  // what there is first
     page_ += page_size;
-    since_pause_ += sizeof(u64);  // looking costs time, too
     if (!found) continue;
     if (text_.text().empty()) offset_ = place;
     text_.append({reinterpret_cast<const char*>(bytes.data()), bytes.size()});

@@ -15,11 +15,11 @@ namespace corral::abi::core {
 namespace {
 
 constexpr u64 most_segments = 0xfff0;  // program headers are counted in 16 bits
-constexpr u64 pages_without_pause = 4096;
+constexpr u64 looks_without_pause = 4096;
 
 // The page that is mapped there, with a reference; null: none is.
 Frame* mapped_page(const Thread& thread, VirtualAddress page) {
-  const Result<Frame*> found = thread.space->hold_page(page);
+  const Result<Frame*> found = thread.space->hold_page(page, vm::AddressSpace::Closed::wanted);
   return found.ok() ? found.value() : nullptr;
 }
 
@@ -30,13 +30,12 @@ Frame* page_of_backing(const MemorySegment& segment, VirtualAddress page) {
   return found;
 }
 
-void note_area(MemorySegment& to, const vm::Area& area, const vm::PageCounts& pages) {
+void note_area(MemorySegment& to, const vm::Area& area) {
   to.start = area.start;
   to.end = area.end;
   to.protection = area.protection;
   to.shared = area.shared;
   to.of_file = area.kind == vm::AreaKind::file;
-  to.resident = pages.resident() != 0;
   to.left_out = area.not_dumped;
   to.first_page = area.first_page;
   to.backing = area.backing;
@@ -49,11 +48,13 @@ Result<void> MemoryPicture::take(vm::AddressSpace& space) {
   if (room_ > most_segments) return Errno::e2big;
   segments_ = static_cast<MemorySegment*>(memory::allocate((room_ == 0 ? 1 : room_) * sizeof(MemorySegment)));
   if (segments_ == nullptr) return Errno::enomem;
-  const auto visit = [](void* context, const vm::Area& area, const vm::PageCounts& pages) {
-    auto& picture = *static_cast<MemoryPicture*>(context);
-    note_area(*::new (&picture.segments_[picture.count_++]) MemorySegment, area, pages);
-  };
-  for (VirtualAddress from{}; count_ < room_ && space.visit_area_with_pages(from, visit, this);) {}
+  space.for_each_area(
+      [](void* context, const vm::Area& area) {
+        auto& picture = *static_cast<MemoryPicture*>(context);
+        if (picture.count_ == picture.room_) return;  // another process that shares the memory has made more
+        note_area(*::new (&picture.segments_[picture.count_++]) MemorySegment, area);
+      },
+      this);
   return {};
 }
 
@@ -82,9 +83,7 @@ Result<u64> MemoryPicture::dumped_size(Thread& thread, const MemorySegment& segm
   if (segment.shared) {
     return (filter & (segment.has_file() ? Manners::dump_shared_files : Manners::dump_shared)) != 0 ? whole : 0;
   }
-  if ((filter & Manners::dump_private) != 0) {
-    if (!segment.has_file() || segment.protection.write || TRY(has_changed_pages(thread, segment))) return whole;
-  }
+  if ((filter & Manners::dump_private) != 0 && TRY(has_own_pages(thread, segment))) return whole;
   if (segment.has_file() && (filter & Manners::dump_private_files) != 0) return whole;
   if (!segment.has_file() || segment.first_page != 0 || (filter & Manners::dump_headers) == 0) return 0;
   u8 begin[4] = {};
@@ -98,18 +97,32 @@ Result<u64> MemoryPicture::dumped_size(Thread& thread, const MemorySegment& segm
              : 0;
 }
 
-// A changed page of a private mapping is another one than the file's.
-Result<bool> MemoryPicture::has_changed_pages(Thread& thread, const MemorySegment& segment) {
-  for (u64 compared = 0; compared_.value < segment.end.value; compared_ = compared_ + page_size) {
-    if (++compared == pages_without_pause) return thread.pause_until(clock::now());
+// Pages that are not the file's: anonymous memory that was touched, and changed pages of a private mapping.
+Result<bool> MemoryPicture::has_own_pages(Thread& thread, const MemorySegment& segment) {
+  for (u64 looks = 0; compared_.value < segment.end.value;) {
+    if (++looks == looks_without_pause) return thread.pause_until(clock::now());
+    if (!thread.space->find_page(compared_, segment.end)) continue;
+    if (!segment.backing) return true;
     Frame* mapped = mapped_page(thread, compared_);
-    if (mapped == nullptr) continue;
     Frame* of_file = page_of_backing(segment, compared_);
-    memory::release_page(*mapped);
+    if (mapped != nullptr) memory::release_page(*mapped);
     if (of_file != nullptr) memory::release_page(*of_file);
-    if (mapped != of_file) return true;
+    if (mapped != nullptr && mapped != of_file) return true;
+    compared_ = compared_ + page_size;
   }
   return false;
+}
+
+VirtualAddress MemoryPicture::pass_holes(Thread& thread, const MemorySegment& segment, VirtualAddress page) {
+  if (!segment.backing) {
+    (void)thread.space->find_page(page, segment.end);
+    return page;
+  }
+  if (!segment.shared) return page;
+  const u64 index = segment.first_page + (page - segment.start) / page_size;
+  const u64 left = (segment.end - page) / page_size;
+  const u64 holes = segment.backing->next_filled(index) - index;
+  return page + (holes < left ? holes : left) * page_size;
 }
 
 Result<bool> MemoryPicture::read_page(Thread& thread, const MemorySegment& segment, VirtualAddress page, std::span<u8> to) {

@@ -1,5 +1,5 @@
 // A process's memory as a core file holds it: its areas at the moment of the dump, and how much of each is written down, by the process's filter.
-// Usually: private memory and what the program has changed of files, memory that is shared and belongs to no file; of files that are
+// Usually: private memory that was touched and what the program has changed of files, memory that is shared and belongs to no file; of files that are
 // mapped unchanged only the first page, if an ELF header is in it (debuggers find the file by it).
 // Source: Linux core(5).
 //
@@ -19,13 +19,11 @@ struct MemorySegment {
   vm::Protection protection;
   bool shared = false;
   bool of_file = false;  // of the kernel, or of System V, if there is none
-  bool resident = false;  // at least one page
   bool left_out = false;
   u64 first_page = 0;  // of backing
   Ref<vm::Backing> backing;
   u64 dumped = 0;  // bytes from the start on
 
-  [[nodiscard]] bool is_hole() const { return !resident && !backing; }
   // Pages of the kernel that programs may look at.
   [[nodiscard]] bool is_kernels() const {
     return of_file && backing && backing->name()[0] != '/' && !has_file() && backing->segment() == 0;
@@ -46,17 +44,20 @@ class MemoryPicture {
   void clear();
   [[nodiscard]] std::span<MemorySegment> segments() const { return {segments_, count_}; }
 
-  // The page at `page`, of what is to be dumped, into `to`; false: there is none, its bytes are zero. blocked, enomem.
+  // From `page` on the first that may be there, or how far a short look has got: up to there all bytes are zero.
+  static VirtualAddress pass_holes(Thread& thread, const MemorySegment& segment, VirtualAddress page);
+  // The page at `page`, of what is to be dumped, into `to`, even if the program has closed it; false: there is none, its bytes are
+  // zero. blocked, enomem.
   static Result<bool> read_page(Thread& thread, const MemorySegment& segment, VirtualAddress page, std::span<u8> to);
 
  private:
   Result<u64> dumped_size(Thread& thread, const MemorySegment& segment);
-  Result<bool> has_changed_pages(Thread& thread, const MemorySegment& segment);
+  Result<bool> has_own_pages(Thread& thread, const MemorySegment& segment);
 
   MemorySegment* segments_ = nullptr;
   u64 count_ = 0, room_ = 0;
   u64 decided_ = 0;  // of the segments
-  VirtualAddress compared_{};  // of the next one: pages below are unchanged
+  VirtualAddress compared_{};  // of the next one: none of the pages below is the process's own
 };
 
 }  // namespace corral::abi::core

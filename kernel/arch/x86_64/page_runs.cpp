@@ -18,6 +18,25 @@ void PageTable::for_each(VirtualAddress from, VirtualAddress to, Visitor visit, 
       go_on);
 }
 
+PageTable::Sought PageTable::find_page(VirtualAddress from, VirtualAddress to, u32 most_tables) const {
+  const u64 end = to.value < user_space_end ? to.value : user_space_end;
+  u64 at = from.value;
+  for (u32 steps = 0; at < end; ++steps) {
+    if (steps == most_tables) return {{at}, false};
+    const u64* table = table_at(root_);
+    u32 level = root_level;
+    for (;; --level) {  // down to the lowest table that has anything for this address
+      const u64 entry = load_entry(&table[index_of(at, level)]);
+      if ((entry & entry_present) == 0) break;
+      if (is_leaf(entry, level)) return {{at}, true};
+      table = table_of(entry);
+    }
+    const u32 next = next_used(table, index_of(at, level) + 1, table_entries);
+    at = round_down(at, level_size(level + 1)) + next * level_size(level);
+  }
+  return {to, false};
+}
+
 VirtualAddress PageTable::take_out(VirtualAddress from, VirtualAddress to, Taker take, void* context) {
   VirtualAddress stopped = to;
   each_leaf(

@@ -68,6 +68,12 @@ void Segment::pages_at_hand(u64 first, std::span<Frame*> frames) {
   }
 }
 
+u64 Segment::next_filled(u64 index) {
+  LockGuard guard{pages_lock_};
+  const u64 next = index_.next_used(index);
+  return next < pages_ ? next : pages_;
+}
+
 u64 Segment::resident() {
   LockGuard guard{pages_lock_};
   return resident_;

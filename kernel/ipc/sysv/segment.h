@@ -24,6 +24,7 @@ class Segment final : public vm::Backing {
   ~Segment() override;
   Result<Frame*> page(u64 index) override EXCLUDES(pages_lock_);
   void pages_at_hand(u64 first, std::span<Frame*> frames) override EXCLUDES(pages_lock_);
+  u64 next_filled(u64 index) override EXCLUDES(pages_lock_);
   [[nodiscard]] u64 segment() const override { return serial_; }
   [[nodiscard]] const char* name() const override { return name_; }
 

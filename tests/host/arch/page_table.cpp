@@ -180,6 +180,37 @@ TEST_F(PageTables, TellWhatWasTouched) {
   table.destroy(release, &released);
 }
 
+// In few steps, however far apart the pages are, and no step is lost when a search is cut.
+TEST_F(PageTables, FindTheNextPage) {
+  PageTable table = PageTable::create().take();
+  EXPECT_EQ(table.find_page({0}, {user_space_end}, 1).at.value, user_space_end);
+  const u64 pages[] = {0x1000, 0x2000, 0x1f'f000, 0x4000'0000, 0x55'5555'5000, 0x5555'5555'5000, user_space_end - page_size};
+  for (const u64 page : pages) ASSERT_TRUE(table.map({page}, {0x1000}, {.user = page % 0x2000 == 0}).ok());
+  ASSERT_TRUE(table.map_large({0x7f00'0020'0000}, {0x20'0000}, {.user = true}).ok());
+  Translation was;
+  ASSERT_TRUE(table.unmap({0x55'5555'5000}, was));  // leaves tables with nothing in them
+  for (const u32 most : {1u, 2u, 100u}) {
+    std::vector<u64> found;
+    u32 looks = 0;
+    for (VirtualAddress at{}; at.value < user_space_end; ++looks) {
+      const PageTable::Sought sought = table.find_page(at, {user_space_end}, most);
+      ASSERT_GE(sought.at, at);
+      at = sought.at;
+      if (!sought.found) continue;
+      found.push_back(at.value);
+      at = at.value == 0x7f00'0020'0000 ? VirtualAddress{0x7f00'0040'0000} : at + page_size;
+    }
+    EXPECT_EQ(found, (std::vector<u64>{0x1000, 0x2000, 0x1f'f000, 0x4000'0000, 0x5555'5555'5000, 0x7f00'0020'0000,
+                                       user_space_end - page_size}));
+    EXPECT_LT(looks, 60u);
+  }
+  EXPECT_EQ(table.find_page({0x7f00'0030'1000}, {user_space_end}, 1).at.value, 0x7f00'0030'1000u);  // inside the large one
+  const PageTable::Sought below = table.find_page({0x3000}, {0x4000}, 100);
+  EXPECT_TRUE(!below.found && below.at.value == 0x4000);
+  u64 released = 0;
+  table.destroy(release, &released);
+}
+
 TEST_F(PageTables, RefuseWhatIsNotAUserPage) {
   PageTable table = PageTable::create().take();
   EXPECT_EQ(table.map({user_space_end}, {0}, {.user = true}).error(), Errno::einval);

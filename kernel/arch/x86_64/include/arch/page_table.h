@@ -77,6 +77,13 @@ class PageTable {
   // The visitor may change or remove the entry that it is given.
   using Visitor = void (*)(void* context, VirtualAddress page, const Translation& translation);
   void for_each(VirtualAddress from, VirtualAddress to, Visitor visit, void* context) const;
+  // The first mapped page of [from, to), whatever its rights; or as far as `most_tables` steps from table to table have got. Parts without
+  // tables are one step, however large they are.
+  struct Sought {
+    VirtualAddress at;  // not below `from`; `to`: there is none
+    bool found = false;
+  };
+  [[nodiscard]] Sought find_page(VirtualAddress from, VirtualAddress to, u32 most_tables) const;
   // Takes mapped pages of [from, to) out of the table, in order, as long as `take` agrees; answers where it stopped. Does not
   // flush any TLB. Neither border lies inside a large page. A table that all lies in there goes as well, after its pages:
   // when no core can walk it any more, keep_table() is to have it.
