@@ -97,6 +97,19 @@ constexpr uint64_t bit(int capability) {
   return uint64_t{1} << capability;
 }
 
+// The program that runs, under another name.
+inline void copy_own_program(const char* name, mode_t mode) {
+  const int from = open("/proc/self/exe", O_RDONLY);
+  const int to = open(path(name), O_CREAT | O_WRONLY, mode);
+  CHECK(from >= 0 && to >= 0);
+  static char buffer[65536];
+  for (ssize_t size = 0; (size = read(from, buffer, sizeof buffer)) > 0;)
+    CHECK_EQ(write(to, buffer, static_cast<size_t>(size)), size);
+  CHECK_EQ(close(from), 0);
+  CHECK_EQ(close(to), 0);
+  CHECK_EQ(chmod(path(name), mode), 0);
+}
+
 // The directory is made, and taken away with what is in it.
 inline void begin() {
   CHECK_EQ(geteuid(), 0);

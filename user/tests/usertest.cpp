@@ -148,19 +148,8 @@ void check_identity(const char* expected) {
   CHECK(strcmp(text, expected) == 0);
 }
 
-void copy_own_program() {
-  const int from = open("/proc/self/exe", O_RDONLY);
-  const int to = open(path("identity"), O_CREAT | O_WRONLY, 0755);
-  CHECK(from >= 0 && to >= 0);
-  static char buffer[65536];
-  for (ssize_t size = 0; (size = read(from, buffer, sizeof buffer)) > 0;)
-    CHECK_EQ(write(to, buffer, static_cast<size_t>(size)), size);
-  CHECK_EQ(close(from), 0);
-  CHECK_EQ(close(to), 0);
-}
-
 void test_programs() {
-  copy_own_program();
+  copy_own_program("identity", 0755);
   check_identity("0 0 0 0 secure 0 all 1");
   in_child([] {
     become(alice, alice);

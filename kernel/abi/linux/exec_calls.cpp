@@ -4,6 +4,7 @@
 #include "abi/linux/execute.h"
 #include "core/core.h"
 #include "fs/executable.h"
+#include "fs/permission.h"
 #include "fs/resources.h"
 #include "lib/memory_functions.h"
 #include "memory/heap_array.h"
@@ -67,7 +68,14 @@ void set_name(char (&name)[16], std::string_view text) {
 struct NextCredentials {
   Ref<Credentials> credentials;
   bool secure = false;  // AT_SECURE
+  bool hidden = false;  // its memory is not to be looked into: it holds what the user may not read
 };
+
+// Who may execute a file, but not read it, is not to read it out of the memory of the process. Asked of the program itself and of its
+// interpreter.
+void note_readable(Thread& thread, fs::Inode& file, NextCredentials& next) {
+  if (!fs::permission::check(file, thread.credentials(), fs::may_read).ok()) next.hidden = true;
+}
 
 Result<NextCredentials> next_credentials(const Thread& thread, fs::Inode& file) {
   const Credentials& old = thread.credentials();
@@ -88,8 +96,9 @@ bool change_credentials(Thread& thread, NextCredentials& next) {
   const bool own = now.user.real == now.user.effective && now.group.real == now.group.effective;
   if (next.secure) manners.death_signal.store(0, Order::relaxed);
   thread.set_credentials(std::move(next.credentials));
-  if (!own) manners.dumpable.store(false, Order::relaxed);
-  return own;
+  const bool dumpable = own && !next.hidden;
+  if (!dumpable) manners.dumpable.store(false, Order::relaxed);
+  return dumpable;
 }
 
 // From here on there is no way back.
@@ -150,12 +159,14 @@ Result<fs::Executable> open_interpreter(Thread& thread, ByteSource& source, cons
 
 // The images of both are large: each has a frame of its own.
 [[gnu::noinline]] Result<LoadedProgram> load(Thread& thread, const ProgramFile& file, const ArgumentBlock& arguments,
-                                             const ProgramCircumstances& circumstances) {
+                                             std::string_view path, NextCredentials& next) {
+  const ProgramCircumstances circumstances{path, *next.credentials, next.secure};
   if (file.image.interpreter_size == 0) {
     TRY(thread.process().become_alone(thread));
     return load_program(thread.caller, file, nullptr, arguments, circumstances);
   }
   fs::Executable source = TRY(open_interpreter(thread, file.source, file.image));
+  note_readable(thread, source.file(), next);
   const elf::Image image = TRY(read_interpreter(source));
   const ProgramFile interpreter{source, image};
   TRY(thread.process().become_alone(thread));
@@ -217,7 +228,8 @@ Result<void> execute_program(Thread& thread, i32 directory, std::string_view pat
   TRY(follow_scripts(thread, program, path, arguments));
   const elf::Image image = TRY(read_image(program));
   NextCredentials next = TRY(next_credentials(thread, program.file()));
-  LoadedProgram loaded = TRY(load(thread, {program, image}, arguments, {path, *next.credentials, next.secure}));
+  note_readable(thread, program.file(), next);
+  LoadedProgram loaded = TRY(load(thread, {program, image}, arguments, path, next));
   // What was shared with another process stays with that one (clone with CLONE_FILES).
   TRY(thread.process().unshare_resources());
   fs::Resources::of(thread.process()).set_program(program.take_denial());

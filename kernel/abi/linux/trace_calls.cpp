@@ -50,9 +50,17 @@ Result<void> as_io_error(const Result<void>& result) {
   return result;
 }
 
-Result<i64> peek(Call& call, Thread& thread) {
-  const Ref<vm::AddressSpace> space = thread.process().space();
+// Whoever traces a program need not see the memory of the next one that it executes. esrch, eio.
+Result<Ref<vm::AddressSpace>> memory_of(const Call& call, Thread& thread) {
+  Process& process = thread.process();
+  Ref<vm::AddressSpace> space = process.space();
   if (!space) return Errno::esrch;
+  const bool shown = process.manners.dumpable.load(Order::acquire) || call.thread.may(Capability::sys_ptrace);
+  return shown ? Result<Ref<vm::AddressSpace>>{std::move(space)} : Errno::eio;
+}
+
+Result<i64> peek(Call& call, Thread& thread) {
+  const Ref<vm::AddressSpace> space = TRY(memory_of(call, thread));
   u64 word = 0;
   u8 bytes[sizeof word];
   TRY(as_io_error(space->read_by_force(call.thread.caller, call.address(2), bytes)));
@@ -62,8 +70,7 @@ Result<i64> peek(Call& call, Thread& thread) {
 }
 
 Result<i64> poke(Call& call, Thread& thread) {
-  const Ref<vm::AddressSpace> space = thread.process().space();
-  if (!space) return Errno::esrch;
+  const Ref<vm::AddressSpace> space = TRY(memory_of(call, thread));
   u8 bytes[sizeof call.argument[3]];
   memcpy(bytes, &call.argument[3], sizeof bytes);
   TRY(as_io_error(space->write_by_force(call.thread.caller, call.address(2), bytes)));
