@@ -35,6 +35,12 @@ class KernelPages final : public vm::Backing {
     memory::share_page(*pages_[index]);
     return pages_[index];
   }
+  void pages_at_hand(u64 first, std::span<Frame*> frames) override {
+    for (u64 i = 0; i < frames.size(); ++i) {
+      const Result<Frame*> found = page(first + i);
+      frames[i] = found.ok() ? found.value() : nullptr;
+    }
+  }
   [[nodiscard]] const char* name() const override { return name_; }
 
  private:

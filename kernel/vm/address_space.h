@@ -100,6 +100,14 @@ struct PageCounts {
   void add(const PageCounts& other);
 };
 
+// What is mapped at a page.
+struct PageState {
+  bool present = false;
+  bool anonymous = false;  // otherwise it belongs to the area's backing
+  bool mapped_once = false;
+  PhysicalAddress frame{};
+};
+
 class AddressSpace final : public RefCounted<AddressSpace> {
  public:
   static Result<Ref<AddressSpace>> create();  // empty; enomem
@@ -201,6 +209,10 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   // `from` moves to the first page of [from, `to`) that is in memory, closed or not: true. False: as far as there is none, after a look
   // that is short however large the range is.
   bool find_page(VirtualAddress& from, VirtualAddress to) EXCLUDES(lock_);
+  // The state of each page from `start` (page aligned) on: a few dozen at a time.
+  void page_states(VirtualAddress start, std::span<PageState> pages) EXCLUDES(lock_);
+  // What is mapped at `page` belongs to its area's backing, not to the program alone; false also when nothing is.
+  [[nodiscard]] bool shows_backing(VirtualAddress page) EXCLUDES(lock_);
   // One byte for each page from `start` (page aligned) on: 1 when it is in memory. enomem: part of it is in no area.
   Result<void> residency(VirtualAddress start, std::span<u8> pages) EXCLUDES(lock_);
 
@@ -323,6 +335,7 @@ class AddressSpace final : public RefCounted<AddressSpace> {
       REQUIRES(lock_);
   Result<void> check_remap(const RemapRequest& request) REQUIRES(lock_);
   [[nodiscard]] PageCounts count_pages(const Area& area) REQUIRES(lock_);
+  void note_page_states(const Area& area, VirtualAddress start, std::span<PageState> pages) REQUIRES(lock_);
   // Lets the area grow where it is, or moves it; answers where it is now, also in caller.note.
   Result<void> resize_area(Caller& caller, const RemapRequest& request, u64 old_length, u64 new_length) REQUIRES(lock_);
   Result<void> move_pages(Caller& caller, VirtualAddress from, VirtualAddress to, u64 length) REQUIRES(lock_);

@@ -23,13 +23,6 @@ Frame* mapped_page(const Thread& thread, VirtualAddress page) {
   return found.ok() ? found.value() : nullptr;
 }
 
-// The page of the backing, if it is in memory, with a reference.
-Frame* page_of_backing(const MemorySegment& segment, VirtualAddress page) {
-  Frame* found = nullptr;
-  segment.backing->pages_at_hand(segment.first_page + (page - segment.start) / page_size, {&found, 1});
-  return found;
-}
-
 void note_area(MemorySegment& to, const vm::Area& area) {
   to.start = area.start;
   to.end = area.end;
@@ -103,11 +96,7 @@ Result<bool> MemoryPicture::has_own_pages(Thread& thread, const MemorySegment& s
     if (++looks == looks_without_pause) return thread.pause_until(clock::now());
     if (!thread.space->find_page(compared_, segment.end)) continue;
     if (!segment.backing) return true;
-    Frame* mapped = mapped_page(thread, compared_);
-    Frame* of_file = page_of_backing(segment, compared_);
-    if (mapped != nullptr) memory::release_page(*mapped);
-    if (of_file != nullptr) memory::release_page(*of_file);
-    if (mapped != nullptr && mapped != of_file) return true;
+    if (!thread.space->shows_backing(compared_)) return true;
     compared_ = compared_ + page_size;
   }
   return false;

@@ -92,6 +92,8 @@ Result<void> process_dump_filter(TextBuffer& to, const Subject& subject);
 Result<void> set_process_dump_filter(std::string_view text, const Subject& subject);
 // memory_file.cpp
 Result<Ref<OpenFile>> open_process_memory(Inode& inode, const OpenRequest& request, const Subject& subject);
+// page_map_file.cpp
+Result<Ref<OpenFile>> open_page_map(Inode& inode, const OpenRequest& request, const Subject& subject);
 // process_directory.cpp
 [[nodiscard]] const Node& process_node();
 Result<DynamicName> find_process(std::string_view name, const Subject& subject);

@@ -183,6 +183,7 @@ constexpr Node common_nodes[] = {
     {.name = "smaps", .text = process_smaps, .guarded = true},
     {.name = "smaps_rollup", .text = process_smaps_rollup, .guarded = true},
     {.name = "mem", .permissions = 0600, .open = open_process_memory, .guarded = true},
+    {.name = "pagemap", .permissions = 0400, .open = open_page_map, .guarded = true},
     {.name = "auxv", .permissions = 0400, .text = process_auxiliary, .guarded = true},
     {.name = "wchan", .text = waiting_place},
     {.name = "schedstat", .text = process_schedstat},
