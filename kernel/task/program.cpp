@@ -14,8 +14,10 @@ namespace corral {
 namespace {
 
 // Fixed places: programs see the same addresses in every run, which replay needs (docs/caveats.md).
-constexpr u64 stack_top = arch::user_space_end - page_size;
-constexpr u64 stack_size = 8u << 20;
+constexpr u64 stack_top = vm::stack_end;
+constexpr u64 stack_at_first = 128 << 10;  // besides what the program is given; then it grows
+// What the program is given may take a quarter of the stack, but this much in any case and that much at most, as on Linux.
+constexpr u64 least_given = 128 << 10, most_given = 6 << 20;
 constexpr u64 program_base = 0x5555'5555'4000;
 constexpr u64 interpreter_base = 0x7fff'f000'0000;
 
@@ -109,7 +111,8 @@ class StackBuilder {
     const u64 strings = arguments_.size() + path.size() + 1 + platform.size() + 1;
     const u64 words = 1 + arguments_.argument_count() + 1 + arguments_.environment_count() + 1 + 2 * auxiliary_pairs;
     size_ = round_up(strings + 16, 16) + round_up(words * 8, 16);
-    if (size_ > stack_size / 4) return Errno::e2big;
+    const u64 quarter = circumstances.stack_limit / 4;
+    if (size_ > least_given && (size_ > quarter || size_ > most_given)) return Errno::e2big;
     buffer_ = static_cast<u8*>(memory::allocate(size_));
     if (buffer_ == nullptr) return Errno::enomem;
     memset(buffer_, 0, size_);
@@ -172,6 +175,7 @@ class StackBuilder {
   }
 
   [[nodiscard]] VirtualAddress bottom() const { return {bottom_}; }
+  [[nodiscard]] u64 size() const { return size_; }
   [[nodiscard]] VirtualAddress arguments_start() const { return {bottom_ + strings_at_}; }
   [[nodiscard]] VirtualAddress arguments_end() const { return {bottom_ + arguments_end_}; }
   [[nodiscard]] VirtualAddress environment_end() const { return {bottom_ + environment_end_}; }
@@ -228,11 +232,31 @@ Result<elf::Image> read_interpreter(ByteSource& source) {
   return image;
 }
 
+namespace {
+
+// `given`: bytes at its top that the program finds there.
+Result<void> map_stack(vm::AddressSpace& space, vm::Caller& caller, u64 given, bool executable, u64 limit) {
+  const u64 wanted = given + stack_at_first;
+  const u64 size = round_up(limit > wanted ? wanted : limit > given ? limit : given, page_size);
+  vm::MapRequest stack;
+  stack.hint = {stack_top - size};
+  stack.length = size;
+  stack.protection = {true, true, executable};
+  stack.fixed = true;
+  stack.grows_down = true;
+  stack.kind = vm::AreaKind::stack;
+  (void)TRY(space.map(caller, stack));
+  return {};
+}
+
+}  // namespace
+
 Result<LoadedProgram> load_program(vm::Caller& caller, const ProgramFile& file, const ProgramFile* interpreter,
                                    const ArgumentBlock& arguments, const ProgramCircumstances& circumstances) {
   LoadedProgram loaded;
   loaded.space = TRY(vm::AddressSpace::create());
   vm::AddressSpace& space = *loaded.space;
+  space.leave_room_for_stack(circumstances.stack_limit);
   const elf::Image& image = file.image;
   const PlacedImage program{image, image.position_independent ? program_base - image.lowest : 0};
   TRY(map_image(space, caller, file.source, program));
@@ -248,17 +272,10 @@ Result<LoadedProgram> load_program(vm::Caller& caller, const ProgramFile& file, 
     loaded.entry = {placed.base + other.entry};
   }
 
-  vm::MapRequest stack;
-  stack.hint = {stack_top - stack_size};
-  stack.length = stack_size;
-  stack.protection = {true, true, image.executable_stack};
-  stack.fixed = true;
-  stack.kind = vm::AreaKind::stack;
-  (void)TRY(space.map(caller, stack));
-
   const VirtualAddress vdso_at = TRY(vdso::map_into(space, caller));
   StackBuilder builder{arguments};
   TRY(builder.build(program, interpreter_at, vdso_at, circumstances));
+  TRY(map_stack(space, caller, builder.size(), image.executable_stack, circumstances.stack_limit));
   TRY(builder.copy_to(space, caller));
   loaded.stack_pointer = builder.bottom();
   loaded.arguments_start = builder.arguments_start();

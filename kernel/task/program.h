@@ -41,6 +41,7 @@ struct ProgramCircumstances {
   std::string_view path;           // AT_EXECFN
   const Credentials& credentials;  // that it runs with
   bool secure;                     // AT_SECURE
+  u64 stack_limit;                 // bytes
 };
 
 // A new address space with the program, and its interpreter if it has one (else null). Never

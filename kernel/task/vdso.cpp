@@ -16,9 +16,7 @@ namespace corral::vdso {
 namespace {
 
 constexpr u64 most_pages = 4;
-// In the gap between mappings and the stack, which nothing else is put into.
-constexpr u64 facts_at = vm::mapping_ceiling + (256u << 10);
-constexpr u64 library_at = facts_at + page_size;  // the library finds the page in front of itself (user/vdso/vdso.ld)
+constexpr u64 above_ceiling = 256u << 10;  // between mappings and the stack, where nothing else is put
 
 class KernelPages final : public vm::Backing {
  public:
@@ -87,6 +85,8 @@ Result<void> initialise() {
 }
 
 Result<VirtualAddress> map_into(vm::AddressSpace& space, vm::Caller& caller) {
+  const u64 facts_at = space.ceiling().value + above_ceiling;
+  const u64 library_at = facts_at + page_size;  // the library finds the page in front of itself (user/vdso/vdso.ld)
   TRY(map_pages(space, caller, *facts, facts_at, {.read = true}, false));
   TRY(map_pages(space, caller, *library, library_at, {.read = true, .execute = true}, true));
   return VirtualAddress{library_at};

@@ -75,6 +75,16 @@ void AddressSpace::set_break_start(VirtualAddress start) {
   break_start_ = break_ = start;
 }
 
+void AddressSpace::leave_room_for_stack(u64 limit) {
+  LockGuard guard{lock_};
+  areas_.set_ceiling(mapping_ceiling(limit));
+}
+
+VirtualAddress AddressSpace::ceiling() {
+  LockGuard guard{lock_};
+  return areas_.ceiling();
+}
+
 Usage AddressSpace::usage() {
   LockGuard guard{lock_};
   return {areas_.mapped_bytes(), resident_, table_.table_pages(), resident_ > peak_ ? resident_ : peak_};

@@ -39,10 +39,15 @@ namespace corral::vm {
 inline constexpr u64 user_end = arch::user_space_end;
 // Nothing is ever mapped below, so that null pointers with an offset fault (as Linux's vm.mmap_min_addr).
 inline constexpr u64 lowest_address = 64u << 10;
-// The first thread's stack ends here; at most this much of it, then a gap that find_room leaves alone.
+// The first thread's stack ends here and grows down. What has no place of its own is put below the room for it: as much as the limit of
+// the stack was when the program was executed, and 2 MiB more, where the vDSO is.
 inline constexpr u64 stack_end = user_end - page_size;
-inline constexpr u64 largest_stack = 64u << 20;
-inline constexpr u64 mapping_ceiling = round_down(stack_end - largest_stack - (1u << 20), 1u << 20);
+inline constexpr u64 least_stack_room = 64u << 20, most_stack_room = user_end / 6 * 5;
+constexpr VirtualAddress mapping_ceiling(u64 stack_limit) {
+  const u64 at_least = stack_limit < least_stack_room ? least_stack_room : stack_limit;
+  const u64 room = at_least > most_stack_room ? most_stack_room : at_least;
+  return {round_down(stack_end - room - (2u << 20), 1u << 20)};
+}
 
 enum class Access : u8 { read, write, execute };
 
@@ -53,19 +58,20 @@ constexpr u64 within_page(VirtualAddress address, u64 size) {
 }
 
 struct MapRequest {
-  VirtualAddress hint{};       // wish, or the exact place when fixed
-  u64 length = 0;              // bytes, > 0; rounded up to pages
+  VirtualAddress hint{};  // wish, or the exact place when fixed
+  u64 length = 0;  // bytes, > 0; rounded up to pages
   Protection protection{};
-  bool fixed = false;          // replaces what is there
+  bool fixed = false;  // replaces what is there
   bool fixed_noreplace = false;  // eexist when something is there
-  bool shared = false;         // with children; anonymous ones get a backing of their own
-  bool may_write = true;       // false: mprotect must not add the right to write (file open for reading only)
+  bool shared = false;  // with children; anonymous ones get a backing of their own
+  bool may_write = true;  // false: mprotect must not add the right to write (file open for reading only)
   bool populate = false;
-  bool small_pages = false;    // never large ones
+  bool small_pages = false;  // never large ones
   bool locked = false;
-  bool reserve = true;         // false: as much as wished, whatever memory there is (MAP_NORESERVE)
+  bool grows_down = false;
+  bool reserve = true;  // false: as much as wished, whatever memory there is (MAP_NORESERVE)
   VirtualAddress limit{user_end};  // unless fixed: the area ends at or below
-  AreaKind kind = AreaKind::anonymous;  // stack, not fixed: ends at stack_end
+  AreaKind kind = AreaKind::anonymous;
   Ref<Backing> backing{};
   u64 first_page = 0;
 };
@@ -74,17 +80,17 @@ struct RemapRequest {
   VirtualAddress old_start{};
   u64 old_length = 0, new_length = 0;  // bytes
   bool may_move = false;
-  bool fixed = false;          // moves to new_start, replacing what is there; with may_move only
+  bool fixed = false;  // moves to new_start, replacing what is there; with may_move only
   VirtualAddress new_start{};  // of fixed; otherwise only checked
-  bool keeps_old = false;      // the old place stays mapped, without its pages; with may_move and equal lengths only
+  bool keeps_old = false;  // the old place stays mapped, without its pages; with may_move and equal lengths only
 };
 
 // One look at which pages are touched: from its begin_access_round() to its end_access_round(), on one core.
 struct AccessRound {
-  u64 space = 0;   // AddressSpace::number(); 0: none is under way
+  u64 space = 0;  // AddressSpace::number(); 0: none is under way
   u64 number = 0;  // in its space
   VirtualAddress from{}, to{};  // looked at; then also
-  VirtualAddress low_to{};      // [0, low_to)
+  VirtualAddress low_to{};  // [0, low_to)
 };
 
 struct Usage {
@@ -111,7 +117,7 @@ struct PageState {
 class AddressSpace final : public RefCounted<AddressSpace> {
  public:
   static Result<Ref<AddressSpace>> create();  // empty; enomem
-  ~AddressSpace();                            // frees everything; no core uses it
+  ~AddressSpace();  // frees everything; no core uses it
 
   // ---- steps: may answer blocked (see Caller). Errors as Linux's mmap(2), munmap(2), mprotect(2), brk(2), mremap(2),
   // madvise(2), in the order in which Linux checks them. An operation that goes on is
@@ -127,6 +133,12 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   Result<void> forget_file_pages(Caller& caller, const void* file, u64 first_page);
   Result<VirtualAddress> set_break(Caller& caller, VirtualAddress wish);  // answers the break in force
   void set_break_start(VirtualAddress start) EXCLUDES(lock_);  // by the program loader
+  // By the program loader, first of all: mapping_ceiling() for this limit is in force.
+  void leave_room_for_stack(u64 limit) EXCLUDES(lock_);
+  [[nodiscard]] VirtualAddress ceiling() EXCLUDES(lock_);
+  // Where the area begins that grows down and has a part in [start, end): mprotect's PROT_GROWSDOWN. enomem: there is no area; einval:
+  // it does not grow.
+  Result<VirtualAddress> start_of_growing(VirtualAddress start, VirtualAddress end) EXCLUDES(lock_);
   // MADV_NOHUGEPAGE, MADV_HUGEPAGE: whether large pages may appear in the range from now on. enomem: gaps.
   Result<void> advise_large(Caller& caller, VirtualAddress start, u64 length, bool allowed);
   // MADV_DONTDUMP, MADV_DODUMP: whether a core file holds the range. enomem: gaps.
@@ -195,10 +207,15 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   // One area at a time, since its pages are looked at one by one under lock_.
   bool visit_area_with_pages(VirtualAddress& from, void (*visit)(void* context, const Area& area, const PageCounts& pages),
                              void* context) EXCLUDES(lock_);
-  // Limits on mapped bytes (RLIMIT_AS) and on those that are writable and private (RLIMIT_DATA); enomem beyond.
-  void set_limits(u64 bytes, u64 data_bytes) {
-    limit_.store(bytes, Order::relaxed);
-    data_limit_.store(data_bytes, Order::relaxed);
+  // On mapped bytes (RLIMIT_AS) and on those that are writable and private (RLIMIT_DATA): enomem beyond. On an area that grows by itself
+  // (RLIMIT_STACK): it does not grow further.
+  struct Limits {
+    u64 bytes = ~u64{0}, data = ~u64{0}, stack = ~u64{0};
+  };
+  void set_limits(const Limits& limits) {
+    limit_.store(limits.bytes, Order::relaxed);
+    data_limit_.store(limits.data, Order::relaxed);
+    stack_limit_.store(limits.stack, Order::relaxed);
   }
   // Every page of [start, end) lies in an area.
   [[nodiscard]] bool covers(VirtualAddress start, VirtualAddress end) EXCLUDES(lock_);
@@ -269,6 +286,16 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   AtOnce look_once(VirtualAddress page, Access access, bool may_be_large) EXCLUDES(lock_);
   AtOnce touch_first(const Area& area, VirtualAddress page, Access access, bool may_be_large) REQUIRES(lock_);
   void map_neighbours(const Area& area, VirtualAddress page, Supply& supply) REQUIRES(lock_);
+  // ---- growth.cpp ----
+  // `page` is in no area: the area above it, if it grows down to there; null. Not while those addresses are being changed.
+  Area* grow_down(VirtualAddress page) REQUIRES(lock_);
+  // It may grow when a change that is under way is over.
+  [[nodiscard]] bool waits_to_grow(const Caller& caller, VirtualAddress page) REQUIRES(lock_);
+  [[nodiscard]] bool may_grow(const Area& area, VirtualAddress page) REQUIRES(lock_);
+  void begin_unsettled(VirtualAddress start, VirtualAddress end) REQUIRES(lock_) {
+    unsettled_start_ = start;
+    unsettled_end_ = end;
+  }
   // What a page is wanted for: an access that the area allows, or not (force); to be there, as far as nothing has to be waited for.
   enum class Purpose : u8 { access, presence, force };
   Result<void> settle_fault(Caller& caller, VirtualAddress page, Access access, Purpose purpose);
@@ -342,7 +369,7 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   Result<void> copy_area(AddressSpace& child, Caller& caller, const Area& area, VirtualAddress kept) REQUIRES(lock_);
   Result<void> copy_into(AddressSpace& child, Caller& caller, VirtualAddress kept) EXCLUDES(lock_);
   void end_copying() REQUIRES(lock_);
-  void start_as_copy_of(VirtualAddress break_start, VirtualAddress brk, u64 limit);
+  void start_as_copy_of(VirtualAddress break_start, VirtualAddress brk, VirtualAddress ceiling);
 
   // Translations were taken out of the table: begins a new generation, which this core is told of by the caller; answers
   // the other cores that must be asked.
@@ -359,11 +386,12 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   Atomic<u64> generation_{1};  // one more each time that translations are taken away; see vm/core_translation.cpp
   Atomic<u64> limit_{~u64{0}};
   Atomic<u64> data_limit_{~u64{0}};
+  Atomic<u64> stack_limit_{~u64{0}};
   Atomic<bool> locks_new_{false};
   Atomic<u64> changes_begun_{0};
 
   SpinLock lock_{Rank::address_space, "address space"};
-  AreaSet areas_ GUARDED_BY(lock_){VirtualAddress{lowest_address}, VirtualAddress{mapping_ceiling}};
+  AreaSet areas_ GUARDED_BY(lock_){VirtualAddress{lowest_address}, mapping_ceiling(0)};
   StepMutex changes_{lock_};  // held across waits by the operation that changes areas or takes rights away
   // Pages whose sharing is being broken while other cores still drop the old translation: read-only until then.
   IntrusiveList<TranslationDrop, &TranslationDrop::break_link> breaks_ GUARDED_BY(lock_);
@@ -371,7 +399,11 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   // [start, end) is being replaced by another area: faults there wait instead of finding nothing.
   VirtualAddress replaced_start_ GUARDED_BY(lock_){};
   VirtualAddress replaced_end_ GUARDED_BY(lock_){};
-  WaitQueue settled_{lock_};  // faults that wait for the end of a break, a fork or a replacement; they look again
+  // The operation that holds changes_ gives [start, end) to an area, or has taken one from there whose pages may not all be gone: no
+  // area grows into it.
+  VirtualAddress unsettled_start_ GUARDED_BY(lock_){};
+  VirtualAddress unsettled_end_ GUARDED_BY(lock_){};
+  WaitQueue settled_{lock_};  // faults that wait for the end of a break, a fork, a replacement or a change; they look again
   u64 resident_ GUARDED_BY(lock_) = 0;  // mapped pages
   u64 peak_ GUARDED_BY(lock_) = 0;  // the most of them, before some were taken out
   // Access sampling: the round under way or the last one, since when (never: it is over), and where the next one begins.

@@ -73,6 +73,7 @@ struct Area {
   bool not_dumped = false;  // into a core file (MADV_DONTDUMP)
   bool locked = false;  // by mlock(2): counted, and its pages are not to be discarded
   u16 node_policy = 0;  // Linux's policy of memory nodes, kept to be told: there is one node
+  bool grows_down = false;  // as far as the program touches it below its start; private and anonymous
   bool may_write = true;  // false: a shared mapping of a file that is open for reading only
   AreaKind kind = AreaKind::anonymous;
   Ref<Backing> backing;  // null: anonymous
@@ -90,6 +91,7 @@ struct Area {
     not_dumped = other.not_dumped;
     locked = other.locked;
     node_policy = other.node_policy;
+    grows_down = other.grows_down;
     may_write = other.may_write;
     kind = other.kind;
     backing = other.backing;

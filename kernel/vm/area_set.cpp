@@ -28,6 +28,11 @@ bool AreaSet::is_free(VirtualAddress start, VirtualAddress end) const {
   return area == nullptr || area->start >= end;
 }
 
+bool AreaSet::has_room(VirtualAddress start, VirtualAddress end) const {
+  const Area* area = first_above(start);
+  return area == nullptr || room_end(*area) >= end.value;
+}
+
 VirtualAddress AreaSet::covered_until(VirtualAddress start, VirtualAddress end) const {
   for (const Area* area = first_above(start); area != nullptr && area->start <= start; area = areas_.next(*area)) {
     start = area->end;
@@ -51,6 +56,8 @@ Area* AreaSet::last_below(u64 address) const {
 
 bool AreaSet::search(u64 length, u64 top, u64& passed, VirtualAddress& start) const {
   const Area* below = last_below(top);
+  const Area* above = below == nullptr ? areas_.first() : areas_.next(*below);
+  if (above != nullptr) top = smaller(top, room_end(*above));
   while (top > floor_ && top - floor_ >= length) {
     u64 bottom = floor_;
     if (below != nullptr) bottom = larger(bottom, smaller(below->end.value, top));
@@ -60,7 +67,7 @@ bool AreaSet::search(u64 length, u64 top, u64& passed, VirtualAddress& start) co
     }
     passed = larger(passed, top - bottom);
     if (below == nullptr) return false;
-    top = smaller(top, below->start.value);
+    top = smaller(top, room_end(*below));
     below = areas_.previous(*below);
   }
   return false;
@@ -122,7 +129,8 @@ bool AreaSet::joinable(const Area& lower, const Area& upper) {
   return lower.end == upper.start && lower.protection == upper.protection && lower.shared == upper.shared &&
          lower.may_write == upper.may_write && lower.kind == upper.kind && lower.small_pages == upper.small_pages &&
          lower.not_dumped == upper.not_dumped && lower.locked == upper.locked && lower.node_policy == upper.node_policy &&
-         lower.backing.get() == upper.backing.get() && (!lower.backing || lower.page_index(lower.end) == upper.first_page);
+         lower.grows_down == upper.grows_down && lower.backing.get() == upper.backing.get() &&
+         (!lower.backing || lower.page_index(lower.end) == upper.first_page);
 }
 
 bool AreaSet::try_join(Area& lower, Area& upper) {
@@ -155,6 +163,13 @@ void AreaSet::extend(Area& area, VirtualAddress new_end) {
   mapped_bytes_ += new_end - area.end;
   area.end = new_end;
   join(area.start, new_end);
+}
+
+Area& AreaSet::extend_down(Area& area, VirtualAddress new_start) {
+  mapped_bytes_ += area.start - new_start;
+  area.start = new_start;  // still in its place: what is below ends there or before
+  Area* below = areas_.previous(area);
+  return below != nullptr && try_join(*below, area) ? *below : area;
 }
 
 Area* AreaSet::take(VirtualAddress start, VirtualAddress end) {
@@ -191,7 +206,8 @@ bool AreaSet::valid() const {
     if (area->start >= area->end || area->start.value % page_size != 0 || area->end.value % page_size != 0) return false;
     if (previous != nullptr && (previous->end > area->start || joinable(*previous, *area))) return false;
     if (area->end.value > position && position < ceiling_) {
-      if (area->start.value > position) largest = larger(largest, smaller(area->start.value, ceiling_) - position);
+      const u64 top = smaller(room_end(*area), ceiling_);
+      if (top > position) largest = larger(largest, top - position);
       position = area->end.value;
     }
     ++seen;

@@ -14,10 +14,16 @@ class AreaSet {
  public:
   static inline constinit Setting most_areas{65530, 0, 0x7fff'ffff};  // as Linux's vm.max_map_count
 
+  // What an area that grows down keeps between itself and what is put below it (as Linux's stack_guard_gap).
+  static constexpr u64 growth_gap = 256 * page_size;
+
   // Room is looked for in [floor, ceiling); both page aligned.
   constexpr AreaSet(VirtualAddress floor, VirtualAddress ceiling)
       : floor_{floor.value}, ceiling_{ceiling.value}, search_from_{ceiling.value} {}
   ~AreaSet() { release_chain(take_all()); }
+  // Before there is any area.
+  void set_ceiling(VirtualAddress ceiling) { ceiling_ = search_from_ = ceiling.value; }
+  [[nodiscard]] VirtualAddress ceiling() const { return {ceiling_}; }
   AreaSet(const AreaSet&) = delete;
   AreaSet& operator=(const AreaSet&) = delete;
 
@@ -25,6 +31,7 @@ class AreaSet {
   [[nodiscard]] u64 mapped_bytes() const { return mapped_bytes_; }
   [[nodiscard]] Area* first() const { return areas_.first(); }
   [[nodiscard]] Area* next(const Area& area) const { return areas_.next(area); }
+  [[nodiscard]] Area* previous(const Area& area) const { return areas_.previous(area); }
 
   // The area that contains the address; null.
   [[nodiscard]] Area* find(VirtualAddress address) const;
@@ -32,6 +39,8 @@ class AreaSet {
   [[nodiscard]] Area* first_above(VirtualAddress address) const;
   // No area has a byte in [start, end).
   [[nodiscard]] bool is_free(VirtualAddress start, VirtualAddress end) const;
+  // The same, and it is not in what the next area above keeps free to grow.
+  [[nodiscard]] bool has_room(VirtualAddress start, VirtualAddress end) const;
   // The first address in [start, end) that no area contains; `end` when all are covered.
   [[nodiscard]] VirtualAddress covered_until(VirtualAddress start, VirtualAddress end) const;
   // Bytes of [start, end) that areas cover.
@@ -52,6 +61,8 @@ class AreaSet {
   void join(VirtualAddress start, VirtualAddress end);
   // Lets an area grow at its end into free addresses, and joins it with its neighbour. `area` may be gone afterwards.
   void extend(Area& area, VirtualAddress new_end);
+  // The same at its start, for an area that grows down; answers the area there is then, `area` or the one below.
+  Area& extend_down(Area& area, VirtualAddress new_start);
 
   static void release_chain(Area* chain);
 
@@ -62,6 +73,11 @@ class AreaSet {
   struct ByStart {
     bool operator()(const Area& a, const Area& b) const { return a.start < b.start; }
   };
+  // Where what may be put below it has to end.
+  [[nodiscard]] static u64 room_end(const Area& area) {
+    const u64 start = area.start.value;
+    return !area.grows_down ? start : start - (start < growth_gap ? start : growth_gap);
+  }
   [[nodiscard]] static bool joinable(const Area& lower, const Area& upper);
   // Joins `upper` into `lower` when they can be one.
   bool try_join(Area& lower, Area& upper);

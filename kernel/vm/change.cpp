@@ -34,6 +34,10 @@ bool AddressSpace::is_shared(VirtualAddress address) {
 void AddressSpace::leave(Caller& caller) {
   {
     LockGuard guard{lock_};
+    if (unsettled_end_.value != 0) {
+      begin_unsettled({}, {});
+      settled_.wake_all();
+    }
     changes_.release(caller.waiter);
   }
   caller.phase = ChangePhase::none;
@@ -115,6 +119,7 @@ Result<void> AddressSpace::take_out(Caller& caller, VirtualAddress start, Virtua
   if (!caller.taking) {
     LockGuard guard{lock_};
     TRY(isolate(start, end));
+    begin_unsettled(start, end);
     Area* taken = areas_.take(start, end);
     while (taken != nullptr) {
       Area* area = std::exchange(taken, taken->following);

@@ -135,6 +135,8 @@ AddressSpace::AtOnce AddressSpace::settle_at_once(VirtualAddress page, Access ac
 AddressSpace::AtOnce AddressSpace::look_once(VirtualAddress page, Access access, bool may_be_large) {
   LockGuard guard{lock_};
   const Area* area = areas_.find(page);
+  if (area == nullptr) [[unlikely]]
+    area = grow_down(page);
   if (area == nullptr || !permits(*area, access) || copying_) return AtOnce::look_closely;
   arch::Translation found;
   if (!table_.lookup(page, found)) return area->backing ? AtOnce::look_closely : touch_first(*area, page, access, may_be_large);
@@ -193,6 +195,8 @@ Result<void> AddressSpace::settle_fault(Caller& caller, VirtualAddress page, Acc
 Result<AddressSpace::Settled> AddressSpace::try_to_settle(Caller& caller, VirtualAddress page, Access access, Supply& supply) {
   Area* area = areas_.find(page);
   if (area == nullptr && replaced_start_ <= page && page < replaced_end_) return wait_for_change(caller);
+  if (area == nullptr) area = grow_down(page);
+  if (area == nullptr && waits_to_grow(caller, page)) return wait_for_change(caller);
   if (area == nullptr) return Errno::efault;
   if (!permits(*area, access) && !(supply.forced && may_be_forced(*area, access))) return Errno::eacces;
   arch::Translation found;

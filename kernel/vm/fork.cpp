@@ -57,11 +57,11 @@ Result<void> AddressSpace::copy_into(AddressSpace& child, Caller& caller, Virtua
   LockGuard guard{lock_};
   copying_ = true;
   if (kept.value != 0) TRY(table_.split(kept.page()));
+  child.start_as_copy_of(break_start_, break_, areas_.ceiling());
+  child.set_limits({limit_.load(Order::relaxed), data_limit_.load(Order::relaxed), stack_limit_.load(Order::relaxed)});
   for (const Area* area = areas_.first(); area != nullptr; area = areas_.next(*area)) {
     TRY(copy_area(child, caller, *area, kept));
   }
-  child.start_as_copy_of(break_start_, break_, limit_.load(Order::relaxed));
-  child.data_limit_.store(data_limit_.load(Order::relaxed), Order::relaxed);
   return {};
 }
 
@@ -70,10 +70,11 @@ void AddressSpace::end_copying() {
   settled_.wake_all();
 }
 
-void AddressSpace::start_as_copy_of(VirtualAddress break_start, VirtualAddress brk, u64 limit) NO_THREAD_SAFETY_ANALYSIS {
+void AddressSpace::start_as_copy_of(VirtualAddress break_start, VirtualAddress brk,
+                                    VirtualAddress ceiling) NO_THREAD_SAFETY_ANALYSIS {
   break_start_ = break_start;
   break_ = brk;
-  limit_.store(limit, Order::relaxed);
+  areas_.set_ceiling(ceiling);
 }
 
 Result<Ref<AddressSpace>> AddressSpace::fork(Caller& caller, VirtualAddress kept) {

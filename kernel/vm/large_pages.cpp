@@ -14,7 +14,7 @@ namespace corral::vm {
 static_assert(memory::large_page_size == arch::large_page);
 
 bool AddressSpace::fits_large(const Area& area, VirtualAddress page) {
-  if (area.small_pages || area.kind == AreaKind::stack) return false;
+  if (area.small_pages || area.grows_down) return false;
   const VirtualAddress start{round_down(page.value, arch::large_page)};
   return area.start <= start && start + arch::large_page <= area.end && table_.room_for_large(start);
 }

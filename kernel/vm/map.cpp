@@ -46,7 +46,7 @@ Result<void> AddressSpace::check_growth(u64 bytes, u64 replaced, bool reserve) {
 u64 AddressSpace::data_bytes() {
   u64 bytes = 0;
   for (Area* area = areas_.first(); area != nullptr; area = areas_.next(*area)) {
-    if (!area->shared && area->protection.write && area->kind != AreaKind::stack) bytes += area->end - area->start;
+    if (!area->shared && area->protection.write && !area->grows_down) bytes += area->end - area->start;
   }
   return bytes;
 }
@@ -65,6 +65,7 @@ Result<void> AddressSpace::prepare_area(Caller& caller, const MapRequest& reques
   area->small_pages = request.small_pages;
   area->may_write = request.may_write;
   area->locked = request.locked;
+  area->grows_down = request.grows_down;
   area->kind = request.kind;
   area->backing = static_cast<Ref<Backing>&&>(backing);
   area->first_page = request.first_page;
@@ -86,12 +87,8 @@ Result<void> AddressSpace::place_area(Area& area, u64 note) {
   TRY(check_growth(length, 0, reserve));
   const VirtualAddress limit{round_down(note, page_size)};
   VirtualAddress wish = area.start;
-  if (area.kind == AreaKind::stack && length <= largest_stack) {
-    wish = VirtualAddress{stack_end - length};
-  } else if (wish.value != 0 && wish.value < lowest_address) {
-    wish = VirtualAddress{lowest_address};
-  }
-  if (wish.value == 0 || wish.value > user_end - length || (wish + length) > limit || !areas_.is_free(wish, wish + length)) {
+  if (wish.value != 0 && wish.value < lowest_address) wish = VirtualAddress{lowest_address};
+  if (wish.value == 0 || wish.value > user_end - length || (wish + length) > limit || !areas_.has_room(wish, wish + length)) {
     if (!areas_.find_room(length, limit, wish)) return Errno::enomem;
   }
   area.start = wish;
@@ -108,6 +105,7 @@ Result<VirtualAddress> AddressSpace::map(Caller& caller, const MapRequest& reque
     const Result<void> placed = [&]() -> Result<void> {
       LockGuard guard{lock_};
       TRY(place_area(*caller.area, caller.note));
+      begin_unsettled(caller.area->start, caller.area->end);
       caller.stage = areas_.is_free(caller.area->start, caller.area->end) ? 2 : 1;
       return {};
     }();
@@ -158,7 +156,7 @@ bool AddressSpace::grow_break(VirtualAddress from, VirtualAddress to) {
   area->kind = AreaKind::heap;
   area->locked = locks_new_.load(Order::relaxed);
   // One page stays free above, as Linux has it: a heap that runs over faults.
-  if (!areas_.is_free(from, to + page_size) || !check_growth(to - from, 0, true).ok()) {
+  if (!areas_.has_room(from, to + page_size) || !check_growth(to - from, 0, true).ok()) {
     delete area;
     return false;
   }

@@ -96,6 +96,7 @@ Result<void> AddressSpace::resize_area(Caller& caller, const RemapRequest& reque
       areas_.find(old_start)->locked = false;
       areas_.join(old_start, old_end);
     } else {
+      begin_unsettled(old_start, old_end);
       Area* old = areas_.take(old_start, old_end);
       KERNEL_ASSERT(old != nullptr && old->following == nullptr);
       old->following = caller.removed;

@@ -94,7 +94,7 @@ KERNEL_TEST(vm_bad_requests) {
   KERNEL_EXPECT(map_error(request) == Errno::eexist);
   KERNEL_EXPECT(map_error(pages_at(0, memory::page_statistics().total * 3)) == Errno::enomem);
   KERNEL_EXPECT(space.map(t.caller, pages_at(0, memory::page_statistics().total * 3, no_access)).ok());  // only reserved
-  space.set_limits(space.usage().mapped_bytes + 4 * page_size, ~u64{0});
+  space.set_limits({.bytes = space.usage().mapped_bytes + 4 * page_size});
   KERNEL_EXPECT(map_error(pages_at(0, 5)) == Errno::enomem);
   KERNEL_EXPECT(space.map(t.caller, pages_at(0, 4)).ok());
   KERNEL_EXPECT(space.unmap(t.caller, {place + 1}, page_size).error() == Errno::einval);

@@ -112,7 +112,7 @@ void commit(Thread& thread, LoadedProgram& program, NextCredentials& next, std::
   process.note_peak();
   process.resources->before_exec();
   thread.space = program.space.get();
-  program.space->set_limits(process.limits.address_space, process.limits.data);
+  program.space->set_limits({process.limits.address_space, process.limits.data, process.limits.stack});
   process.set_space(std::move(program.space));
   process.manners.dumpable.store(dumpable, Order::release);
   process.arguments_start = program.arguments_start;
@@ -160,7 +160,7 @@ Result<fs::Executable> open_interpreter(Thread& thread, ByteSource& source, cons
 // The images of both are large: each has a frame of its own.
 [[gnu::noinline]] Result<LoadedProgram> load(Thread& thread, const ProgramFile& file, const ArgumentBlock& arguments,
                                              std::string_view path, NextCredentials& next) {
-  const ProgramCircumstances circumstances{path, *next.credentials, next.secure};
+  const ProgramCircumstances circumstances{path, *next.credentials, next.secure, thread.process().limits.stack};
   if (file.image.interpreter_size == 0) {
     TRY(thread.process().become_alone(thread));
     return load_program(thread.caller, file, nullptr, arguments, circumstances);

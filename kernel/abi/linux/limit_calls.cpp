@@ -16,8 +16,9 @@ void make_effective(Process& process, u32 resource) {
   switch (resource) {
     case ResourceLimits::address_space_limit:
     case ResourceLimits::data_limit:
+    case ResourceLimits::stack_limit:
       if (const Ref<vm::AddressSpace> space = process.space()) {
-        space->set_limits(process.limits.address_space, process.limits.data);
+        space->set_limits({process.limits.address_space, process.limits.data, process.limits.stack});
       }
       break;
     case ResourceLimits::cpu: process.cpu_timers.limit_changed(); break;

@@ -113,6 +113,7 @@ Result<i64> sys_mmap(Call& call) {
   request.populate =
       ((flags & map_locked) != 0 || call.space.locks_new() || (flags & (map_populate | map_nonblock)) == map_populate);
   request.small_pages = (flags & map_stack) != 0;  // thousands of stacks, each hardly used
+  request.grows_down = (flags & map_growsdown) != 0;
   request.reserve = (flags & map_noreserve) == 0;
   if ((flags & map_32bit) != 0) request.limit = VirtualAddress{end_of_32bit_mappings};
   if (anonymous && (flags & map_hugetlb) != 0) {  // there are none, of 2 MiB and of 1 GiB
@@ -127,12 +128,14 @@ Result<i64> sys_mmap(Call& call) {
     const u64 type = flags & map_type;
     if (type != map_shared && type != map_private) return Errno::einval;
     request.shared = type == map_shared;
+    if (request.shared && request.grows_down) return Errno::einval;
   } else {
     if (offset > largest_file_size || round_up(request.length, page_size) > largest_file_size - offset) {
       return Errno::eoverflow;
     }
     TRY(describe_file(request, *file, flags));
     if (request.protection.execute && file->inode().file_system().forbids(fs::mount_no_execute)) return Errno::eperm;
+    if (request.grows_down) return Errno::einval;
     request.first_page = offset / page_size;
   }
   return as_result(call.space.map(caller, request));
@@ -172,8 +175,10 @@ Result<i64> sys_mprotect(Call& call) {
   if (end <= call.argument[0]) return Errno::enomem;
   if ((bits & ~u64{prot_read | prot_write | prot_execute | prot_sem | prot_growsdown | prot_growsup}) != 0)
     return Errno::einval;
-  if (grows != 0) return Errno::einval;  // no area grows by itself
-  return as_result(call.space.protect(call.thread.caller, call.address(0), call.argument[1], protection_of(bits)));
+  VirtualAddress start = call.address(0);
+  if (grows == prot_growsup) return call.space.covers(start, start + page_size) ? Errno::einval : Errno::enomem;  // none does
+  if (grows == prot_growsdown) start = TRY(call.space.start_of_growing(start, {end}));
+  return as_result(call.space.protect(call.thread.caller, start, end - start.value, protection_of(bits)));
 }
 
 Result<i64> sys_pkey_mprotect(Call& call) {

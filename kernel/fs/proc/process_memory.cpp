@@ -105,7 +105,7 @@ void append_flags(TextBuffer& to, const vm::Area& area) {
       {true, "mr"},
       {area.may_write, "mw"},
       {true, "me"},
-      {area.kind == vm::AreaKind::stack, "gd"},
+      {area.grows_down, "gd"},
       {area.locked, "lo"},
   };
   to.append("VmFlags:");

@@ -187,6 +187,49 @@ TEST_F(Model, ExtendedAreaMeetsItsNeighbour) {
   EXPECT_EQ(set.mapped_bytes(), 20 * page_size);
 }
 
+// What grows down is not crowded from below, wherever the search begins; and it meets what it grows into.
+TEST(AreaSet, GrowingAreasKeepTheirDistance) {
+  constexpr u64 gap = AreaSet::growth_gap;
+  constexpr VirtualAddress floor{16 * page_size}, ceiling{floor.value + 16 * gap};
+  AreaSet set{floor, ceiling};
+  const auto put = [&](VirtualAddress start, u64 length, bool grows) {
+    auto* area = new Area;
+    area->start = start;
+    area->end = start + length;
+    area->protection = {true, true, false};
+    area->grows_down = grows;
+    set.insert(*area);
+  };
+  VirtualAddress place;
+  ASSERT_TRUE(set.find_room(gap, ceiling, place));
+  EXPECT_EQ(place.value, ceiling.value - gap);
+  put(place, gap, true);
+  ASSERT_TRUE(set.find_room(page_size, ceiling, place));
+  EXPECT_EQ(place.value, ceiling.value - 2 * gap - page_size);
+  put(place, page_size, false);
+  EXPECT_FALSE(set.has_room({ceiling.value - 2 * gap}, {ceiling.value - 2 * gap + page_size}));
+  EXPECT_TRUE(set.has_room({ceiling.value - 3 * gap}, {ceiling.value - 2 * gap - page_size}));
+  EXPECT_TRUE(set.is_free({ceiling.value - 2 * gap}, {ceiling.value - gap}));
+  EXPECT_TRUE(set.valid());
+  Area* grown = &set.extend_down(*set.find({ceiling.value - gap}), {ceiling.value - gap - 3 * page_size});
+  EXPECT_EQ(grown->length(), gap + 3 * page_size);
+  EXPECT_EQ(set.count(), 2u);
+  put({grown->start.value - 2 * page_size}, page_size, true);
+  EXPECT_EQ(set.count(), 3u);
+  grown = &set.extend_down(*grown, {grown->start.value - page_size});
+  EXPECT_EQ(grown->length(), gap + 5 * page_size);
+  EXPECT_EQ(set.count(), 2u);
+  EXPECT_EQ(set.mapped_bytes(), gap + 6 * page_size);
+  EXPECT_TRUE(set.valid());
+  // Once it is gone, its place and the gap are as good as any.
+  const VirtualAddress start = grown->start, end = grown->end;
+  AreaSet::release_chain(set.take(start, end));
+  ASSERT_TRUE(set.find_room(2 * gap, ceiling, place));
+  EXPECT_EQ(place.value, ceiling.value - 2 * gap);
+  put(place, 2 * gap, false);
+  EXPECT_TRUE(set.valid());
+}
+
 // Many thread stacks: each search begins where the last one ended.
 TEST(AreaSet, ThousandsOfAreasAreFoundRoomQuickly) {
   constexpr u64 stack = 8u << 20;
