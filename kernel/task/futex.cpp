@@ -6,6 +6,7 @@
 #include "lib/container.h"
 #include "lib/planted.h"
 #include "sync/interleave.h"
+#include "task/futex_vector.h"
 #include "task/process.h"
 
 namespace corral::futex {
@@ -80,6 +81,22 @@ void execute_wait(SectionRequest& request) {
   line_up(bucket, operation);
 }
 
+// The same for an entry of several, whose thread looks at the outcome.
+void execute_entry(SectionRequest& request) {
+  Operation& entry = container_of(request, &Operation::request);
+  if (!executed_by_submitter(entry) && entry.thread.space->changes_begun() != entry.space_changes) {
+    entry.outcome = Operation::Outcome::again;
+  } else if (__atomic_load_n(entry.word, __ATOMIC_SEQ_CST) != entry.expected) {
+    entry.outcome = Operation::Outcome::differs;
+  } else {
+    Bucket& bucket = bucket_of(entry.key);
+    entry.bucket.store(&bucket, Order::relaxed);
+    entry.outcome = Operation::Outcome::done;
+    line_up(bucket, entry);
+  }
+  entry.cancel_pending.store(false, Order::release);
+}
+
 void take_out(Bucket& bucket, Operation& waiter) {
   leave_line(bucket, waiter);
   waiter.bucket.store(nullptr, Order::relaxed);
@@ -88,8 +105,9 @@ void take_out(Bucket& bucket, Operation& waiter) {
 // Taken out, and not by a waker. The thread may be gone after this.
 void end_cancelled(Operation& waiter) {
   const WakeReason reason = waiter.cancel_reason;
+  Thread* const sleeps = waiter.vector == nullptr ? &waiter.thread : nullptr;
   waiter.cancel_pending.store(false, Order::release);
-  waiter.thread.wake(reason);
+  if (sleeps != nullptr) sleeps->wake(reason);
 }
 
 u32 wake_matching(Bucket& bucket, const Key& key, u32 bits, u32 count) {
@@ -100,6 +118,10 @@ u32 wake_matching(Bucket& bucket, const Key& key, u32 bits, u32 count) {
     take_out(bucket, *waiter);
     ++woken;
     if (planted_now_and_then(Plant::futex_wake_lost, 50)) continue;
+    if (waiter->vector != nullptr) [[unlikely]] {
+      waiter->vector->woken(*waiter);
+      continue;
+    }
     waiter->thread.wake(WakeReason::woken);  // the waiter may be gone after this
   }
   return woken;
@@ -173,10 +195,7 @@ class Place final : public Thread::WaitPlace {
   void cancel(Thread& thread, WakeReason reason) override {
     Operation& waiter = thread.futex;
     waiter.cancel_reason = reason;
-    waiter.cancel_at = &bucket_of(waiter.first_key);
-    waiter.cancel_request.execute = execute_cancel;
-    waiter.cancel_pending.store(true, Order::relaxed);
-    (void)waiter.cancel_at->section.submit(waiter.cancel_request);
+    withdraw_entry(waiter);
   }
 };
 constinit Place place;
@@ -244,6 +263,26 @@ Result<i64> wait(Thread& thread, Word word, u32 expected, u32 bits, Deadline dea
     return Errno::eagain;
   }
   return blocked;
+}
+
+Result<void> enlist_entry(Operation& entry, Word word, u32 expected) {
+  Thread& thread = entry.thread;
+  entry.key = TRY(key_of(thread, word));
+  entry.first_key = entry.key;
+  entry.word = TRY(pointer_to(thread, word.address));
+  entry.expected = expected;
+  entry.bits = match_any;
+  entry.priority = thread.policy_and_priority().priority;
+  entry.cancel_pending.store(true, Order::relaxed);
+  (void)submit(entry, execute_entry, thread);
+  return {};
+}
+
+void withdraw_entry(Operation& entry) {
+  entry.cancel_at = &bucket_of(entry.first_key);
+  entry.cancel_request.execute = execute_cancel;
+  entry.cancel_pending.store(true, Order::relaxed);
+  (void)entry.cancel_at->section.submit(entry.cancel_request);
 }
 
 Result<i64> wake(Thread& thread, Word word, u32 count, u32 bits) {

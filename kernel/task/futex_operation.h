@@ -14,6 +14,7 @@ enum class WakeReason : u8;
 namespace corral::futex {
 
 struct Bucket;
+class VectorWait;
 
 // Which word: of one address space, or (space 0) of physical memory when processes share it.
 struct Key {
@@ -26,6 +27,7 @@ struct Operation {
   explicit Operation(Thread& owner) : thread{owner} {}
 
   Thread& thread;
+  VectorWait* vector = nullptr;  // of which this is an entry (futex_vector.h); null: the thread's own. Never changed
 
   // ---- the request in progress: written by the thread before it is submitted; results by who executes it --------------
   SectionRequest request;
@@ -39,7 +41,7 @@ struct Operation {
   u32 priority = 0;             // real-time priority of a thread that waits; 0: none
   CoreId submitted_from{};
   enum class Outcome : u8 { pending, done, differs, again } outcome = Outcome::pending;
-  u32 woken = 0, moved = 0;
+  u32 woken = 0, moved = 0;  // woken, of an entry: 1 when a waker has taken it out
 
   // ---- while waiting: changed only inside the section of `bucket` ------------------------------------------------------
   ListLink link;
@@ -54,7 +56,7 @@ struct Operation {
   WakeReason cancel_reason{};
   Bucket* cancel_at = nullptr;
   bool cancel_waits = false;           // in the section of `bucket`, for the thread to arrive there
-  Atomic<bool> cancel_pending{false};  // the cancel_request is in use
+  Atomic<bool> cancel_pending{false};  // the cancel_request is in use; of an entry: any request
 };
 
 }  // namespace corral::futex

@@ -259,6 +259,16 @@ constexpr Case cases[] = {
      }, EAGAIN, EFAULT, EFAULT, EAGAIN},
     {"futex shared wake word", [](char* p) { return raw(SYS_futex, reinterpret_cast<uintptr_t>(p) & ~uintptr_t{3}, 1, 1,
                                                         nullptr, nullptr, 0); }, EFAULT, EFAULT, 0, not_tried},
+    {"futex_waitv words", [](char* p) { return raw(449, p, 1, 0, &no_time, 1); }, EINVAL, EFAULT, EFAULT, EINVAL},
+    {"futex_waitv word", [](char* p) {
+         const unsigned long word[] = {7, reinterpret_cast<uintptr_t>(p) & ~uintptr_t{3}, 130};
+         return raw(449, word, 1, 0, &no_time, 1);
+     }, EFAULT, EFAULT, EAGAIN, EAGAIN},
+    {"futex_waitv time", [](char* p) {
+         static const unsigned word = 1;
+         const unsigned long words[] = {7, reinterpret_cast<uintptr_t>(&word), 130};
+         return raw(449, words, 1, 0, p, 1);
+     }, EAGAIN, EFAULT, EFAULT, EAGAIN},
 };
 // clang-format on
 

@@ -2,6 +2,7 @@
 #include "abi/linux/call.h"
 #include "abi/linux/time_values.h"
 #include "device/clock.h"
+#include "task/futex_vector.h"
 #include "task/pi_futex.h"
 
 namespace corral::abi {
@@ -113,7 +114,51 @@ Result<i64> sys_futex(Call& call) {
   }
 }
 
-constexpr Entry entries[] = {{202, "futex", sys_futex}};
+// ---- futex_waitv ----
+
+struct WaitWord {  // struct futex_waitv
+  u64 expected, address;
+  u32 flags, reserved;
+};
+static_assert(sizeof(WaitWord) == 24);
+
+// Absolute, by either clock.
+Result<Deadline> deadline_by(Call& call, VirtualAddress time_at, i32 clock_id) {
+  constexpr i32 real_time = 0, monotonic = 1;
+  if (time_at.value == 0) return Deadline{};
+  if (clock_id != real_time && clock_id != monotonic) return Errno::einval;
+  const Duration time = TRY(duration_of(TRY(call.read<TimeSpec>(time_at))));
+  const i64 ns = time.ns < 1 ? 1 : time.ns;
+  return clock_id == real_time ? Deadline::at_wall_time(ns) : Deadline{Instant{ns}};
+}
+
+Result<Ref<futex::VectorWait>> take_words(Call& call, VirtualAddress list, u64 count) {
+  constexpr u32 size_32 = 2;
+  Ref<futex::VectorWait> vector = TRY(futex::VectorWait::create(call.thread, count));
+  for (u64 i = 0; i < count; ++i) {
+    const WaitWord word = TRY(call.read<WaitWord>(list + i * sizeof(WaitWord)));
+    if ((word.flags & ~(size_32 | flag_private)) != 0 || word.reserved != 0 || (word.flags & size_32) == 0)
+      return Errno::einval;
+    vector->set(i, {{word.address}, (word.flags & flag_private) == 0}, static_cast<u32>(word.expected));
+  }
+  return vector;
+}
+
+Result<i64> sys_futex_waitv(Call& call) {
+  if (!call.thread.step.kept) {
+    const VirtualAddress list = call.address(0);
+    const u32 count = static_cast<u32>(call.argument[1]);
+    if (static_cast<u32>(call.argument[2]) != 0) return Errno::einval;
+    if (count == 0 || count > futex::VectorWait::most || list.value == 0) return Errno::einval;
+    const Deadline deadline = TRY(deadline_by(call, call.address(3), call.number(4)));
+    const Ref<futex::VectorWait> vector = TRY(take_words(call, list, count));
+    vector->set_deadline(deadline);
+    call.thread.step.kept = Ref<StepKept>::share(*vector);
+  }
+  return static_cast<futex::VectorWait*>(call.thread.step.kept.get())->run();
+}
+
+constexpr Entry entries[] = {{202, "futex", sys_futex}, {449, "futex_waitv", sys_futex_waitv}};
 
 }  // namespace
 

@@ -100,6 +100,25 @@ void add_identities(Table& table) {
   table.add(SYS_personality, "personality", choice(0xffffffff));
 }
 
+// struct futex_waitv: what is good, and what is wrong with one of two.
+constexpr long sys_futex_waitv = 449;
+struct WaitWord {
+  unsigned long expected;
+  const void* address;
+  unsigned flags, reserved;
+};
+unsigned waited_for = 5;
+const char* const beside = reinterpret_cast<const char*>(&waited_for) + 1;
+constexpr unsigned shared_word = 2, own_word = 2 | 128;
+const WaitWord good_words[2] = {{5, &waited_for, own_word, 0}, {5, &waited_for, shared_word, 0}};
+const WaitWord other_value[2] = {{5, &waited_for, own_word, 0}, {6, &waited_for, own_word, 0}};
+const WaitWord not_aligned[2] = {{6, &waited_for, own_word, 0}, {5, beside, own_word, 0}};
+const WaitWord not_mapped[2] = {{6, &waited_for, own_word, 0}, {5, nullptr, shared_word, 0}};
+const WaitWord not_looked_at[2] = {{6, &waited_for, own_word, 0}, {5, nullptr, own_word, 0}};
+const WaitWord no_size[2] = {{6, &waited_for, own_word, 0}, {5, &waited_for, 128, 0}};
+const WaitWord reserved_used[2] = {{6, &waited_for, own_word, 0}, {5, &waited_for, own_word, 1}};
+const WaitWord* const wait_lists[] = {good_words, other_value, not_aligned, not_mapped, not_looked_at, no_size, reserved_used};
+
 void add_scheduling(Table& table) {
   for (const sched_param* parameter : {&no_priority, &some_priority}) {
     table.add(SYS_sched_setscheduler, "sched_setscheduler", process(0), choice(0, 3, 5, 4, 6, 7, 99, -1), in(parameter));
@@ -139,6 +158,12 @@ void add_threads(Table& table) {
         SYS_futex, "futex", area(), choice(operation), choice(1, 0, -1),
         choice(reinterpret_cast<long>(&no_time), reinterpret_cast<long>(&bad_time), reinterpret_cast<long>(&negative_time)),
         area(), choice(1, 0, -1));
+  }
+  for (const WaitWord* list : wait_lists) {
+    table.add(
+        sys_futex_waitv, "futex_waitv", in(list), choice(2, 1, 0, 129, -1), choice(0, 1, -1),
+        choice(reinterpret_cast<long>(&no_time), reinterpret_cast<long>(&bad_time), reinterpret_cast<long>(&negative_time), 8),
+        choice(1, 0, 2, 7, -1));
   }
   for (const long flags :
        {CLONE_THREAD + 0L, CLONE_SIGHAND + 0L, CLONE_THREAD + 0L + CLONE_SIGHAND, CLONE_FS + 0L + CLONE_NEWNS}) {
