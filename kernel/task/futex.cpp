@@ -110,7 +110,8 @@ void end_cancelled(Operation& waiter) {
   if (sleeps != nullptr) sleeps->wake(reason);
 }
 
-u32 wake_matching(Bucket& bucket, const Key& key, u32 bits, u32 count) {
+// Inside who wakes: each switch by futexes goes through here.
+[[gnu::always_inline]] inline u32 wake_matching(Bucket& bucket, const Key& key, u32 bits, u32 count) {
   u32 woken = 0;
   for (Operation *waiter = bucket.waiters.front(), *following; waiter != nullptr && woken < count; waiter = following) {
     following = bucket.waiters.next(*waiter);

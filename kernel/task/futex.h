@@ -41,9 +41,9 @@ Result<i64> wake_op(Thread& thread, Word word, Word second, u32 count, u32 more,
 
 // ---- for futex_vector.cpp: entries of a wait on several words. Either is over when cancel_pending is false. ----
 // Lines the entry up, or says in `outcome` why not: differs; again. einval, efault, blocked: nothing has begun.
-Result<void> enlist_entry(Operation& entry, Word word, u32 expected);
+[[gnu::cold]] Result<void> enlist_entry(Operation& entry, Word word, u32 expected);
 // Takes out an entry that has been lined up, wherever it is now; nothing, if it has been woken.
-void withdraw_entry(Operation& entry);
+[[gnu::cold]] void withdraw_entry(Operation& entry);
 
 // Part of a thread's end: wakes waiters of a word that processes may share. Uses thread.step; blocked: run again.
 Result<void> wake_plainly(Thread& thread, VirtualAddress address, u32 count);

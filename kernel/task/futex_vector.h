@@ -31,7 +31,7 @@ class VectorWait final : public StepKept {
   void begin_run() override {}
 
   // Inside the section of the entry's bucket, on any core: it was taken out by a waker.
-  void woken(Operation& entry);
+  [[gnu::cold]] void woken(Operation& entry);
   // On the thread's home core: its wait is to end for another reason.
   void end_early(WakeReason reason);
 
