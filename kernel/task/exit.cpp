@@ -192,7 +192,7 @@ Errno end_thread_step(Thread& thread) {
     }
     thread.end_phase = 5;
   }
-  if (thread.policy_and_priority().priority == sched::deadline_priority) (void)thread.change_policy({});
+  thread.give_up_reservation();
   process.thread_ends(thread);
   thread.ended = true;
   return Errno{};

@@ -149,7 +149,14 @@ CoreSet Thread::shown_affinity() const {
 }
 
 Thread::ShownSchedule Thread::shown_schedule() const {
-  return {policy_and_priority(), nice(), shown_affinity(), reservations::of(*this)};
+  const u32 ended_with = policy_at_end_.load(Order::relaxed);
+  return {ended_with != 0 ? unpack(ended_with) : policy_and_priority(), nice(), shown_affinity(), reservations::of(*this)};
+}
+
+void Thread::give_up_reservation() {
+  if (policy_and_priority().priority != sched::deadline_priority) return;
+  policy_at_end_.store(policy_.load(Order::relaxed), Order::relaxed);
+  (void)change_policy({});
 }
 
 void Thread::change_nice(i32 nice) {

@@ -211,6 +211,8 @@ class Thread final : public RefCounted<Thread>, public Waiter {
     [[nodiscard]] bool has_deadline() const { return policy.priority == sched::deadline_priority; }
   };
   [[nodiscard]] ShownSchedule shown_schedule() const;
+  // Part of its end: what it has reserved is for others now. Who asks is still told that it had a deadline, as on Linux.
+  void give_up_reservation();
   // The highest real-time priority of those who wait for futexes that it has (task/pi_futex.h); 0: none.
   void inherit_priority(u32 priority);
   [[nodiscard]] u32 inherited_priority() const { return inherited_.load(Order::relaxed); }
@@ -262,6 +264,8 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   AtomicCoreSet wanted_cores_;  // any
   Atomic<i32> wanted_nice_{0};  // any
   Atomic<u32> policy_{0};  // any; the priority is in bits 8 … 15, so that both change at once
+  Atomic<u32> policy_at_end_{
+      0};  // thread; read by any: policy_ as it was when the thread gave up its reservation at its end; 0: it had none
   Atomic<u32> inherited_{0};  // any, inside the section of PI futexes
   static constexpr u32 priority_shift = 8, priority_mask = 0xff << priority_shift;
   static constexpr Policy unpack(u32 word) { return {word & ~priority_mask, (word & priority_mask) >> priority_shift}; }

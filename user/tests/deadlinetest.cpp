@@ -186,6 +186,38 @@ void test_the_end_of_one_that_rests() {
 
 }  // namespace
 
+// Until it is waited for it is told to have had a deadline, but of what was reserved nothing is left.
+void test_who_has_ended() {
+  for (const unsigned long flags : (const unsigned long[]){0, reset_on_fork}) {
+    const pid_t child = fork();
+    if (child == 0) {
+      Attributes wanted = reserving(5 * ms, 20 * ms, 30 * ms);
+      wanted.flags = flags;
+      _exit(set(wanted) == 0 ? 0 : 1);
+    }
+    siginfo_t end;
+    CHECK_EQ(waitid(P_PID, static_cast<id_t>(child), &end, WEXITED | WNOWAIT), 0);
+    CHECK_EQ(end.si_status, 0);
+    check_sleep_us(100'000);  // Linux may keep it for what is left of the period
+    CHECK_EQ(syscall(SYS_sched_getscheduler, child), static_cast<long>(deadline | (flags != 0 ? 0x4000'0000u : 0)));
+    Attributes told = reserving(1, 1, 1);
+    told.nice = -1;
+    told.priority = 1;
+    CHECK_EQ(syscall(SYS_sched_getattr, child, &told, sizeof told, 0), 0);
+    CHECK_EQ(told.policy, deadline);
+    CHECK_EQ(told.flags, flags);
+    CHECK(told.nice == 0 && told.priority == 0 && told.runtime == 0 && told.due == 0 && told.period == 0);
+    int priority = 5;
+    CHECK_EQ(syscall(SYS_sched_getparam, child, &priority), 0);
+    CHECK_EQ(priority, 0);
+    timespec interval = {1, 1};
+    CHECK_EQ(syscall(SYS_sched_rr_get_interval, child, &interval), 0);
+    CHECK(interval.tv_sec == 0 && interval.tv_nsec == 0);
+    CHECK_EQ(waitpid(child, nullptr, 0), child);
+    CHECK_ERRNO(syscall(SYS_sched_getattr, child, &told, sizeof told, 0), ESRCH);
+  }
+}
+
 int main(int argc, char** argv) {
   check_begin("deadlinetest", argc, argv);
   if (set(reserving(1 * ms, 10 * ms, 10 * ms)) != 0) {
@@ -200,5 +232,6 @@ int main(int argc, char** argv) {
   for (long i = 0; i < check_effort; ++i) test_a_loop_gets_its_share();
   test_yielding_waits_for_the_next_period();
   test_the_end_of_one_that_rests();
+  test_who_has_ended();
   return check_done();
 }
