@@ -96,11 +96,27 @@ long segment() {
   return shmdt(memory);
 }
 
+long grow() {
+  char* top = map(MAP_PRIVATE | MAP_ANONYMOUS);
+  if (top == nullptr) return -1;
+  TRY_CALL(munmap(top, (pages - 1) * page));
+  top += (pages - 1) * page;
+  TRY_CALL(munmap(top, page));
+  if (mmap(top, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN | MAP_FIXED, -1, 0) == MAP_FAILED)
+    return -1;
+  for (size_t i = 0; i < pages; i += 7) *(top - i * page) = 'x';
+  const Descriptor file{open("/proc/self/pagemap", O_RDONLY)};
+  TRY_CALL(file);
+  unsigned long words[pages];
+  return pread(file, words, sizeof words, static_cast<off_t>(reinterpret_cast<uintptr_t>(top) / page * sizeof words[0]));
+}
+
 constexpr Operation operations[] = {
     {"mprotect, mremap …", change_mappings},
     {"shared memory", share},
     {"large pages", large},
     {"mlock", populate},
+    {"a growing area", grow},
     {"memfd", in_memory_file},
     {"mapping a program", map_program},
     {"mbind", policies},

@@ -8,8 +8,10 @@
 #include <sys/sem.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/un.h>
+#include <time.h>
 
 namespace failures {
 namespace {
@@ -122,6 +124,19 @@ long semaphores() {
   return answer;
 }
 
+long words_at_once() {
+  constexpr long futex_waitv = 449;
+  unsigned word = 1;
+  struct {
+    unsigned long expected;
+    unsigned* address;
+    unsigned flags, reserved;
+  } words[3] = {{1, &word, 2, 0}, {1, &word, 130, 0}, {1, &word, 130, 0}};
+  const timespec passed = {0, 0};
+  const long answer = syscall(futex_waitv, words, 3, 0, &passed, CLOCK_MONOTONIC);
+  return answer == -1 && errno == ETIMEDOUT ? 0 : answer;
+}
+
 long messages() {
   struct {
     long type;
@@ -158,6 +173,7 @@ constexpr Operation operations[] = {
     {"connect", connect_by_name, remove_name},
     {"pseudo-terminal", terminal},
     {"semget", semaphores},
+    {"futex_waitv", words_at_once},
     {"msgget", messages},
     {"mq_open", queue, remove_queue},
 };
