@@ -116,13 +116,14 @@ void end_cancelled(Operation& waiter) {
   for (Operation *waiter = bucket.waiters.front(), *following; waiter != nullptr && woken < count; waiter = following) {
     following = bucket.waiters.next(*waiter);
     if (waiter->key != key || (waiter->bits & bits) == 0) continue;
-    take_out(bucket, *waiter);
     ++woken;
-    if (planted_now_and_then(Plant::futex_wake_lost, 50)) continue;
     if (waiter->vector != nullptr) [[unlikely]] {
+      leave_line(bucket, *waiter);
       waiter->vector->woken(*waiter);
       continue;
     }
+    take_out(bucket, *waiter);
+    if (planted_now_and_then(Plant::futex_wake_lost, 50)) continue;
     waiter->thread.wake(WakeReason::woken);  // the waiter may be gone after this
   }
   return woken;

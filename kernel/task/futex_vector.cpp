@@ -38,9 +38,13 @@ VectorWait::~VectorWait() {
 }
 
 void VectorWait::woken(Operation& entry) {
+  Thread& thread = thread_;
   entry.woken = 1;
+  const bool was_asleep = claim_.exchange(Claim::claimed, Order::acq_rel) == Claim::asleep;
   interleave::point();
-  if (claim_.exchange(Claim::claimed, Order::acq_rel) == Claim::asleep) thread_.wake(WakeReason::woken);
+  entry.bucket.store(nullptr, Order::release);  // all this may be gone from here on, unless the thread still sleeps
+  interleave::point();
+  if (was_asleep) thread.wake(WakeReason::woken);
 }
 
 void VectorWait::end_early(WakeReason reason) {

@@ -30,7 +30,8 @@ class VectorWait final : public StepKept {
   Result<i64> run();
   void begin_run() override {}
 
-  // Inside the section of the entry's bucket, on any core: it was taken out by a waker.
+  // Inside the section of the entry's bucket, on any core: a waker has taken it out of the line. That it is nowhere any more is made known
+  // last: the withdrawal of an entry that was moved is executed in another section, and lets go of it when it finds that.
   [[gnu::cold]] void woken(Operation& entry);
   // On the thread's home core: its wait is to end for another reason.
   void end_early(WakeReason reason);
