@@ -4,9 +4,6 @@
 // sources: kernel/fs/ext2/inodes.cpp kernel/fs/ext2/block_map.cpp kernel/fs/ext2/extents.cpp kernel/fs/ext2/shortening.cpp
 // sources: kernel/fs/ext2/directory.cpp kernel/fs/ext2/names.cpp kernel/fs/ext2/attributes.cpp kernel/fs/ext2/attribute_area.cpp
 #include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <sys/xattr.h>
-#include <unistd.h>
 
 #include "fs/ext2/attribute_area.h"
 #include "support/ext2_image.h"
@@ -20,8 +17,9 @@ using namespace fs::ext2;
 
 constexpr i64 now = 1'700'000'000'123'456'789;
 constexpr u32 root = inode::root;
-constexpr const char* kinds[] = {"-b 1024 -I 128", "-b 1024 -I 256", "-b 2048",
-                                 "-b 4096",        "-b 1024 -r 0",   "-b 1024 -O ^ext_attr"};
+constexpr const char* with_attributes[] = {"-b 1024 -I 128", "-b 1024 -I 256", "-b 2048", "-b 4096"};
+constexpr const char* without_attributes[] = {"-b 1024 -r 0",
+                                              "-b 1024 -O ^ext_attr"};  // as far as they say: nobody has set one yet
 
 std::span<const u8> bytes_of(const std::string& text) {
   return {reinterpret_cast<const u8*>(text.data()), text.size()};
@@ -180,22 +178,16 @@ TEST_P(Ext2Attributes, SharedBlocksAreCopiedBeforeTheyAreWritten) {
   EXPECT_EQ(complaints(disk.blocks.bytes), "");
 }
 
-// mke2fs copies the attributes of files, into large inodes where they fit and into blocks.
-TEST_P(Ext2Attributes, ThoseOfOtherToolsAreReadAndChanged) {
-  const u32 features = get32(disk.blocks.bytes.data() + superblock_offset + superblock::compatible);
-  if ((features & superblock::has_attributes) == 0)
-    GTEST_SKIP() << "mke2fs makes none in a file system that does not say that it has some";
-  const std::string directory = temporary_name();
-  std::remove(directory.c_str());
-  ASSERT_EQ(mkdir(directory.c_str(), 0700), 0);
-  const std::string file = directory + "/file", large(300, 'l');
-  std::ofstream{file} << "contents";
-  const bool possible = setxattr(file.c_str(), "user.small", "little", 6, 0) == 0 &&
-                        setxattr(file.c_str(), "user.large", large.data(), large.size(), 0) == 0;
-  const std::vector<u8> image = possible ? make_image(2 << 20, GetParam() + (" -d " + directory)) : std::vector<u8>{};
-  std::remove(file.c_str());
-  rmdir(directory.c_str());
-  if (image.empty()) GTEST_SKIP() << "files here have no attributes, or mkfs.ext2 does not copy them";
+// Those that Linux's tools write: into large inodes where they fit, and into blocks.
+class Ext2ForeignAttributes : public Ext2Attributes {};
+
+TEST_P(Ext2ForeignAttributes, AreReadAndChanged) {
+  const std::string large(300, 'l'), value = temporary_name();
+  std::ofstream{value} << large;
+  ASSERT_TRUE(volume().create(root, "file", {}, now).ok());
+  const std::vector<u8> image =
+      changed_by_debugfs(disk.blocks.bytes, "ea_set /file user.small little\nea_set -f " + value + " /file user.large\n");
+  std::remove(value.c_str());
   disk.volume.reset();
   ASSERT_TRUE(disk.mount(image).ok());
   const u32 f = volume().find(root, "file").take().inode;
@@ -215,7 +207,9 @@ TEST_P(Ext2Attributes, ThoseOfOtherToolsAreReadAndChanged) {
   EXPECT_EQ(complaints(disk.blocks.bytes), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, Ext2Attributes, ::testing::ValuesIn(kinds));
+INSTANTIATE_TEST_SUITE_P(With, Ext2Attributes, ::testing::ValuesIn(with_attributes));
+INSTANTIATE_TEST_SUITE_P(Without, Ext2Attributes, ::testing::ValuesIn(without_attributes));
+INSTANTIATE_TEST_SUITE_P(With, Ext2ForeignAttributes, ::testing::ValuesIn(with_attributes));
 
 }  // namespace
 }  // namespace corral::test

@@ -56,6 +56,23 @@ inline std::vector<u8> make_image(u64 size, const std::string& options) {
   return bytes;
 }
 
+// The image after debugfs has executed these commands, a line each.
+inline std::vector<u8> changed_by_debugfs(const std::vector<u8>& bytes, const std::string& commands) {
+  const std::string name = temporary_name(), list = temporary_name();
+  std::ofstream{name, std::ios::binary}.write(reinterpret_cast<const char*>(bytes.data()),
+                                              static_cast<std::streamsize>(bytes.size()));
+  std::ofstream{list} << commands;
+  const std::string command = "PATH=$PATH:/sbin:/usr/sbin debugfs -w -f " + list + " " + name + " >/dev/null 2>&1";
+  std::vector<u8> changed;
+  if (std::system(command.c_str()) == 0) {
+    std::ifstream file{name, std::ios::binary};
+    changed.assign(std::istreambuf_iterator<char>{file}, {});
+  }
+  std::remove(name.c_str());
+  std::remove(list.c_str());
+  return changed;
+}
+
 // What e2fsck has to say about it; empty: nothing.
 inline std::string complaints(const std::vector<u8>& bytes) {
   const std::string name = temporary_name();
