@@ -124,7 +124,9 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   // given the same arguments again; map() does not look at its request then.
   Result<VirtualAddress> map(Caller& caller, const MapRequest& request);
   Result<void> unmap(Caller& caller, VirtualAddress start, u64 length);
-  Result<void> protect(Caller& caller, VirtualAddress start, u64 length, Protection protection);
+  // `from_start_of_growing` (PROT_GROWSDOWN): from where the first area there begins, which grows down. enomem: there is none; einval: it does not.
+  Result<void> protect(Caller& caller, VirtualAddress start, u64 length, Protection protection,
+                       bool from_start_of_growing = false);
   Result<VirtualAddress> remap(Caller& caller, const RemapRequest& request);
   // MADV_DONTNEED; with `anonymous_only` MADV_FREE: einval when the range has anything else.
   Result<void> discard(Caller& caller, VirtualAddress start, u64 length, bool anonymous_only = false);
@@ -136,9 +138,6 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   // By the program loader, first of all: mapping_ceiling() for this limit is in force.
   void leave_room_for_stack(u64 limit) EXCLUDES(lock_);
   [[nodiscard]] VirtualAddress ceiling() EXCLUDES(lock_);
-  // Where the area begins that grows down and has a part in [start, end): mprotect's PROT_GROWSDOWN. enomem: there is no area; einval:
-  // it does not grow.
-  Result<VirtualAddress> start_of_growing(VirtualAddress start, VirtualAddress end) EXCLUDES(lock_);
   // MADV_NOHUGEPAGE, MADV_HUGEPAGE: whether large pages may appear in the range from now on. enomem: gaps.
   Result<void> advise_large(Caller& caller, VirtualAddress start, u64 length, bool allowed);
   // MADV_DONTDUMP, MADV_DODUMP: whether a core file holds the range. enomem: gaps.
@@ -291,6 +290,7 @@ class AddressSpace final : public RefCounted<AddressSpace> {
   Area* grow_down(VirtualAddress page) REQUIRES(lock_);
   // It may grow when a change that is under way is over.
   [[nodiscard]] bool waits_to_grow(const Caller& caller, VirtualAddress page) REQUIRES(lock_);
+  Result<VirtualAddress> start_of_growing(VirtualAddress start, VirtualAddress end) REQUIRES(lock_);
   [[nodiscard]] bool may_grow(const Area& area, VirtualAddress page) REQUIRES(lock_);
   void begin_unsettled(VirtualAddress start, VirtualAddress end) REQUIRES(lock_) {
     unsettled_start_ = start;

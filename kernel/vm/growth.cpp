@@ -3,7 +3,7 @@
 //
 // A page below such an area is in no area. The fault that finds none asks here. Growing takes addresses that are free in areas_; but an
 // operation that waits between its steps may have chosen them for another area, or still has pages there to take out: until it is over
-// they are unsettled, and the fault waits.
+// they are unsettled, or being replaced, and the fault waits.
 #include "vm/address_space.h"
 
 namespace corral::vm {
@@ -21,6 +21,7 @@ Area* AddressSpace::grow_down(VirtualAddress page) {
   Area* area = areas_.first_above(page);
   if (area == nullptr || !may_grow(*area, page)) return nullptr;
   if (unsettled_start_ < area->start && page < unsettled_end_) return nullptr;
+  if (replaced_start_ < area->start && page < replaced_end_) return nullptr;
   return &areas_.extend_down(*area, page);
 }
 
@@ -31,7 +32,6 @@ bool AddressSpace::waits_to_grow(const Caller& caller, VirtualAddress page) {
 }
 
 Result<VirtualAddress> AddressSpace::start_of_growing(VirtualAddress start, VirtualAddress end) {
-  LockGuard guard{lock_};
   const Area* area = areas_.first_above(start);
   if (area == nullptr || area->start >= end) return Errno::enomem;
   if (!area->grows_down) return Errno::einval;

@@ -36,7 +36,8 @@ Result<void> AddressSpace::change_protection(Caller& caller, VirtualAddress star
   return {};
 }
 
-Result<void> AddressSpace::protect(Caller& caller, VirtualAddress start, u64 length, Protection protection) {
+Result<void> AddressSpace::protect(Caller& caller, VirtualAddress start, u64 length, Protection protection,
+                                   bool from_start_of_growing) {
   if (start.value % page_size != 0) return Errno::einval;
   if (length == 0) return {};
   const VirtualAddress end = start + round_up(length, page_size);
@@ -45,6 +46,7 @@ Result<void> AddressSpace::protect(Caller& caller, VirtualAddress start, u64 len
   if (!caller.taking) {
     const Result<void> changed = [&]() -> Result<void> {
       LockGuard guard{lock_};
+      if (from_start_of_growing) start = TRY(start_of_growing(start, end));
       // As far as there are areas without a gap, and up to the first that refuses: the error counts afterwards.
       VirtualAddress until = areas_.covered_until(start, end);
       caller.note = until < end ? static_cast<u64>(Errno::enomem) : 0;

@@ -220,7 +220,15 @@ void test_errors() {
 struct Contest {
   char* area;
   volatile bool over;
+  char* other = nullptr;
 };
+
+// An area for a contest.
+char* growing_alone() {
+  char* area = growing(page, 4 * mib);
+  map(2 * mib, PROT_NONE, MAP_FIXED, area - 3 * mib);  // nothing that it would have to keep away from comes nearer
+  return area;
+}
 
 void* take_away(void* argument) {
   auto& contest = *static_cast<Contest*>(argument);
@@ -242,8 +250,7 @@ void* take_away(void* argument) {
 }
 
 void test_contest() {
-  Contest contest = {growing(page, 4 * mib), false};
-  map(2 * mib, PROT_NONE, MAP_FIXED, contest.area - 3 * mib);  // nothing that it would have to keep away from comes nearer
+  Contest contest = {growing_alone(), false};
   pthread_t thread;
   CHECK_EQ(pthread_create(&thread, nullptr, take_away, &contest), 0);
   uint32_t random = 7;
@@ -253,6 +260,62 @@ void test_contest() {
     const char seen = *at;
     CHECK(seen == 0 || seen == 's');
     *at = 's';
+  }
+  contest.over = true;
+  CHECK_EQ(pthread_join(thread, nullptr), 0);
+}
+
+void* change_rights(void* argument) {
+  auto& contest = *static_cast<Contest*>(argument);
+  while (!contest.over) {
+    const int changed = mprotect(contest.area, page, read_write | PROT_GROWSDOWN);
+    CHECK(changed == 0 || errno == ENOMEM || errno == EINVAL);
+    map(page, read_write, MAP_FIXED, contest.other);  // whatever became of that, this is possible
+  }
+  return nullptr;
+}
+
+// Two threads look for an area that grows, to change its rights, while a third makes it and takes it away.
+void test_contest_of_rights() {
+  Contest contest = {growing_alone(), false, map(page)};
+  pthread_t threads[2];
+  for (pthread_t& thread : threads) CHECK_EQ(pthread_create(&thread, nullptr, change_rights, &contest), 0);
+  for (long i = 0; i < 3'000 * check_effort; ++i) {
+    CHECK_EQ(munmap(contest.area, page), 0);
+    map(page, read_write, MAP_FIXED | MAP_GROWSDOWN, contest.area);
+    contest.area[0] = 's';
+  }
+  contest.over = true;
+  for (pthread_t thread : threads) CHECK_EQ(pthread_join(thread, nullptr), 0);
+}
+
+void* touch_below(void* argument) {
+  auto& contest = *static_cast<Contest*>(argument);
+  struct sigaction action = {};
+  action.sa_sigaction = on_fault;
+  action.sa_flags = SA_SIGINFO;
+  CHECK_EQ(sigaction(SIGSEGV, &action, nullptr), 0);
+  volatile char* const below = contest.area - 20 * page;
+  while (!contest.over) (void)faults([below] { *below = 's'; });  // it does when the distance is too small
+  return nullptr;
+}
+
+// One thread moves what becomes shorter to where an area would grow over it; another lets it grow.
+void test_contest_of_places() {
+  constexpr size_t longer = 8 * page, shorter = 4 * page;
+  Contest contest = {growing_alone(), false};
+  pthread_t thread;
+  CHECK_EQ(pthread_create(&thread, nullptr, touch_below, &contest), 0);
+  char* const target = contest.area - 16 * page;
+  for (long i = 0; i < 3'000 * check_effort; ++i) {
+    char* own = map(longer);
+    memset(own, 'm', longer);
+    CHECK(mremap(own, longer, shorter, MREMAP_MAYMOVE | MREMAP_FIXED, target) == target);
+    for (size_t at = 0; at < shorter; at += page) CHECK_EQ(target[at], 'm');
+    CHECK(!has_area(own));
+    const Range moved = area_of(target);
+    CHECK(moved.start <= reinterpret_cast<uintptr_t>(target) && moved.end >= reinterpret_cast<uintptr_t>(target) + shorter);
+    CHECK_EQ(munmap(contest.area - 64 * page, 64 * page), 0);
   }
   contest.over = true;
   CHECK_EQ(pthread_join(thread, nullptr), 0);
@@ -269,5 +332,7 @@ int main(int argc, char** argv) {
   test_distance();
   test_errors();
   test_contest();
+  test_contest_of_rights();
+  test_contest_of_places();
   return check_done();
 }

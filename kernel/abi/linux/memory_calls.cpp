@@ -175,10 +175,10 @@ Result<i64> sys_mprotect(Call& call) {
   if (end <= call.argument[0]) return Errno::enomem;
   if ((bits & ~u64{prot_read | prot_write | prot_execute | prot_sem | prot_growsdown | prot_growsup}) != 0)
     return Errno::einval;
-  VirtualAddress start = call.address(0);
+  const VirtualAddress start = call.address(0);
   if (grows == prot_growsup) return call.space.covers(start, start + page_size) ? Errno::einval : Errno::enomem;  // none does
-  if (grows == prot_growsdown) start = TRY(call.space.start_of_growing(start, {end}));
-  return as_result(call.space.protect(call.thread.caller, start, end - start.value, protection_of(bits)));
+  return as_result(
+      call.space.protect(call.thread.caller, start, end - start.value, protection_of(bits), grows == prot_growsdown));
 }
 
 Result<i64> sys_pkey_mprotect(Call& call) {
