@@ -43,7 +43,9 @@ class GeneratedText final : public OpenFile {
     const bool changed = seen_.exchange(version, Order::relaxed) != version;
     return poll_readable | (changed ? poll_err | poll_pri : 0);
   }
-  void not_told() override { seen_.store(no_version, Order::relaxed); }
+  void not_told(u32 bits) override {
+    if ((bits & (poll_err | poll_pri)) != 0) seen_.store(no_version, Order::relaxed);
+  }
   [[nodiscard]] bool can_poll() const override { return node_.version != nullptr; }
 
   Result<u64> read(Thread& thread, Transfer& transfer) override {
@@ -131,8 +133,8 @@ class GeneratedText final : public OpenFile {
   bool refused_ GUARDED_BY(lock_) = false;  // text_ says why, and has not been read yet
   u64 position_ GUARDED_BY(lock_) = 0;
   static constexpr u64 no_version = ~u64{0};
-  Atomic<u64> seen_{
-      0};  // the version that was there when it was opened or looked at last; no_version: what was seen is to be told
+  // The version that was there when it was opened or looked at last; no_version: what was seen is to be told.
+  Atomic<u64> seen_{0};
 };
 
 std::string_view dynamic_name(const GeneratedDirectory& directory, i32 number, std::span<char> to) {

@@ -65,8 +65,8 @@ class OpenFile : public RefCounted<OpenFile> {
   virtual Result<Ref<vm::Backing>> writable_backing() { return backing(); }
   // Which of the poll_ bits hold now. `entry`, when given, is enlisted so that it is told about every later change.
   virtual u32 poll(PollEntry* entry);
-  // What poll() answered last did not reach the program, which is going to ask again: what is told once is told then.
-  virtual void not_told() {}
+  // These bits, which poll() answered last, did not reach the program, which is going to ask again: what is told once is told then.
+  virtual void not_told(u32) {}
   // Its readiness changes, so that epoll takes it.
   [[nodiscard]] virtual bool can_poll() const { return false; }
   // poll(nullptr) takes no lock, so that it may be called under any.

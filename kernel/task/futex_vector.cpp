@@ -21,6 +21,12 @@ class Place final : public Thread::WaitPlace {
 };
 constinit Place place;
 
+// By who has claimed a thread that slept.
+void wake(Thread& thread, WakeReason reason) {
+  thread.waits_on_words.store(false, Order::relaxed);
+  thread.wake(reason);
+}
+
 }  // namespace
 
 Result<Ref<VectorWait>> VectorWait::create(Thread& thread, u64 count) {
@@ -44,11 +50,11 @@ void VectorWait::woken(Operation& entry) {
   interleave::point();
   entry.bucket.store(nullptr, Order::release);  // all this may be gone from here on, unless the thread still sleeps
   interleave::point();
-  if (was_asleep) thread.wake(WakeReason::woken);
+  if (was_asleep) wake(thread, WakeReason::woken);
 }
 
 void VectorWait::end_early(WakeReason reason) {
-  if (claim_.exchange(Claim::claimed, Order::acq_rel) == Claim::asleep) thread_.wake(reason);
+  if (claim_.exchange(Claim::claimed, Order::acq_rel) == Claim::asleep) wake(thread_, reason);
 }
 
 void VectorWait::give_up(Errno error) {
@@ -92,7 +98,9 @@ Errno VectorWait::fall_asleep() {
   const Errno blocked = thread_.wait_at(place, deadline_);
   interleave::point();
   Claim awake = Claim::awake;
+  thread_.waits_on_words.store(true, Order::relaxed);
   if (claim_.compare_exchange(awake, Claim::asleep, Order::acq_rel, Order::acquire)) return blocked;
+  thread_.waits_on_words.store(false, Order::relaxed);
   thread_.abandon_wait();
   give_up(Errno{});
   return Errno{};

@@ -20,6 +20,8 @@ constexpr u64 stack_at_first = 128 << 10;  // besides what the program is given;
 constexpr u64 least_given = 128 << 10, most_given = 6 << 20;
 constexpr u64 program_base = 0x5555'5555'4000;
 constexpr u64 interpreter_base = 0x7fff'f000'0000;
+constexpr u64 interpreter_room = 64 << 20;  // below the room for a stack with a high limit
+static_assert(vm::mapping_ceiling(~u64{0}).value > program_base + (u64{1} << 40), "the vDSO, above it, is in no program's way");
 
 enum Auxiliary : u64 {
   at_null = 0,
@@ -266,7 +268,9 @@ Result<LoadedProgram> load_program(vm::Caller& caller, const ProgramFile& file, 
   u64 interpreter_at = 0;
   if (interpreter != nullptr) {
     const elf::Image& other = interpreter->image;
-    const PlacedImage placed{other, other.position_independent ? interpreter_base - other.lowest : 0};
+    const u64 below_stack = space.ceiling().value - interpreter_room;
+    const u64 base = below_stack < interpreter_base ? below_stack : interpreter_base;
+    const PlacedImage placed{other, other.position_independent ? base - other.lowest : 0};
     TRY(map_image(space, caller, interpreter->source, placed));
     interpreter_at = placed.base;
     loaded.entry = {placed.base + other.entry};

@@ -210,7 +210,8 @@ void Thread::take_wishes(Scheduler& scheduler) {
 
 bool Thread::waits_for_something() const {
   if (bare_wait_.load(Order::relaxed) || waits()) return true;
-  return futex.bucket.load(Order::relaxed) != nullptr || pi.enlisted.load(Order::relaxed);
+  return futex.bucket.load(Order::relaxed) != nullptr || pi.enlisted.load(Order::relaxed) ||
+         waits_on_words.load(Order::relaxed);
 }
 
 void Thread::take_class_wishes(Scheduler& scheduler) {

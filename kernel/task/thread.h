@@ -103,6 +103,7 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   RemoteCall remote_call{*this};  // thread: a question to another core
   futex::Operation futex{*this};  // see task/futex.h
   futex::PiOperation pi{*this};  // see task/pi_futex.h
+  Atomic<bool> waits_on_words{false};  // thread; cleared by who wakes it: it sleeps in futex_waitv (task/futex_vector.h)
   Errno call_interruption{};  // thread: restart code of a system call that a signal ended, else Errno{}
   struct {  // thread: the call that restart_syscall goes on with; number 0: none
     u64 number = 0;

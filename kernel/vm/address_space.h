@@ -40,9 +40,9 @@ inline constexpr u64 user_end = arch::user_space_end;
 // Nothing is ever mapped below, so that null pointers with an offset fault (as Linux's vm.mmap_min_addr).
 inline constexpr u64 lowest_address = 64u << 10;
 // The first thread's stack ends here and grows down. What has no place of its own is put below the room for it: as much as the limit of
-// the stack was when the program was executed, and 2 MiB more, where the vDSO is.
+// the stack was when the program was executed, but no more than leaves programs their places, and 2 MiB more, where the vDSO is.
 inline constexpr u64 stack_end = user_end - page_size;
-inline constexpr u64 least_stack_room = 64u << 20, most_stack_room = user_end / 6 * 5;
+inline constexpr u64 least_stack_room = 64u << 20, most_stack_room = user_end / 4;
 constexpr VirtualAddress mapping_ceiling(u64 stack_limit) {
   const u64 at_least = stack_limit < least_stack_room ? least_stack_room : stack_limit;
   const u64 room = at_least > most_stack_room ? most_stack_room : at_least;

@@ -165,6 +165,11 @@ class Ext2(unittest.TestCase):
         self.check(machine, "umount /a")
         for _ in range(20):  # also while it is being ended
             self.check(machine, "mount -t ext2 /dev/vda /a; exec 3> /a/file; umount -l /a; exec 3>&-")
+        # One that is only read, of which nothing but the root is in use.
+        self.check(machine, "mount -t ext2 -o ro /dev/vda /a; cd /a; umount -l /a")
+        self.assertNotEqual(machine.run("mount -t ext2 /dev/vda /a").status, 0)
+        self.check(machine, "test $(ls | wc -l) -gt 1")
+        self.check(machine, "cd /; for i in $(seq 20); do mount -t ext2 /dev/vda /a && break; sleep 0.5; done; umount /a")
         # What is in use, detached, when the machine is switched off is put in order as well.
         self.check(machine, "mount -t ext2 /dev/vdb /b; exec 3> /b/file; rm /b/file; head -c 300000 /bin/busybox >&3; umount -l /b")
         machine.send("poweroff -f\n")

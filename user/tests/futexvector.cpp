@@ -305,6 +305,19 @@ void test_crowd() {
   CHECK(woken == 0 || load(&crowd.told) > 0);
 }
 
+// Longer than the kernel's checker waits before it takes a sleeper for a forgotten one.
+void test_long_wait() {
+  static Waiter waiter = {};
+  waiter.count = 2;
+  waiter.flags = own;
+  pthread_t thread;
+  CHECK_EQ(pthread_create(&thread, nullptr, wait_once, &waiter), 0);
+  for (const time_t until = time(nullptr) + 5; time(nullptr) < until;) {}
+  wake_one(&waiter.words[1]);
+  CHECK_EQ(pthread_join(thread, nullptr), 0);
+  CHECK_EQ(waiter.result, 1);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -318,5 +331,6 @@ int main(int argc, char** argv) {
   test_processes();
   test_race();
   test_crowd();
+  test_long_wait();
   return check_done();
 }

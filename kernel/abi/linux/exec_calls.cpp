@@ -160,7 +160,11 @@ Result<fs::Executable> open_interpreter(Thread& thread, ByteSource& source, cons
 // The images of both are large: each has a frame of its own.
 [[gnu::noinline]] Result<LoadedProgram> load(Thread& thread, const ProgramFile& file, const ArgumentBlock& arguments,
                                              std::string_view path, NextCredentials& next) {
-  const ProgramCircumstances circumstances{path, *next.credentials, next.secure, thread.process().limits.stack};
+  // Where things are in a program with more rights is not its caller's to say.
+  constexpr u64 most_if_secure = 8 << 20;
+  const u64 limit = thread.process().limits.stack;
+  const ProgramCircumstances circumstances{path, *next.credentials, next.secure,
+                                           next.secure && limit > most_if_secure ? most_if_secure : limit};
   if (file.image.interpreter_size == 0) {
     TRY(thread.process().become_alone(thread));
     return load_program(thread.caller, file, nullptr, arguments, circumstances);

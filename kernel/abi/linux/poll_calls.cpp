@@ -69,7 +69,7 @@ class Polling {
   // What the last look found has not reached the program; there will be another one.
   void not_told() {
     for (u64 i = 0; i < count_; ++i) {
-      if (holds_[i] != nullptr && files_[i].ready != 0) holds_[i]->not_told();
+      if (holds_[i] != nullptr && files_[i].ready != 0) holds_[i]->not_told(files_[i].ready);
     }
   }
   fs::PollSet set;

@@ -86,7 +86,7 @@ void EventPoll::end_scan(Watches& again) {
 u64 EventPoll::collect_only(EventWatch& watch, Receiver& receiver) {
   const u32 found = watch.file_.poll(nullptr) & watch.event_.bits & ~private_bits;
   if (found != 0 && !receiver.take({found, watch.event_.data})) {
-    watch.file_.not_told();
+    watch.file_.not_told(found);
     return 0;
   }
   const bool again = found != 0 && (watch.event_.bits & (epoll_one_shot | epoll_edge)) == 0;
@@ -131,7 +131,7 @@ Result<u64> EventPoll::collect(Waiter& waiter, Receiver& receiver, u64 most) {
     const u32 found = watch.gone_ ? 0 : bits & watch.event_.bits & ~private_bits;
     if (found == 0) continue;
     if (!receiver.take({found, watch.event_.data})) {
-      watch.file_.not_told();
+      watch.file_.not_told(found);
       if (!watch.ready_link_.linked()) ready_.push_front(watch);
       break;
     }

@@ -15,11 +15,12 @@ constinit IntrusiveList<Ext2FileSystem, &Ext2FileSystem::link> all GUARDED_BY(li
 
 constexpr u32 runs_at_once = 32;
 
-// The first behind `after`, or the first of all, that has a reference to give; null.
-Ref<Ext2FileSystem> next_file_system(Ext2FileSystem* after) {
+// The first behind `after`, or the first of all, that has a reference to give; only of this disk, unless that is null. Null: there is none.
+Ref<Ext2FileSystem> next_file_system(Ext2FileSystem* after, const Disk* disk) {
   LockGuard guard{list_lock};
   Ext2FileSystem* at = after == nullptr ? all.front() : all.next(*after);
-  while (at != nullptr && !at->retain_if_alive()) at = all.next(*at);
+  const auto is_one = [&] { return (disk == nullptr || &at->disk() == disk) && at->retain_if_alive(); };
+  while (at != nullptr && !is_one()) at = all.next(*at);
   return at == nullptr ? Ref<Ext2FileSystem>{} : Ref<Ext2FileSystem>::adopt(at);
 }
 
@@ -36,8 +37,7 @@ void Ext2FileSystem::delist() {
 }
 
 Result<Ref<Ext2FileSystem>> Ext2FileSystem::detached_from(Disk& disk, bool read_only) {
-  for (Ref<Ext2FileSystem> at = next_file_system(nullptr); at; at = next_file_system(at.get())) {
-    if (&at->disk_ != &disk) continue;
+  for (Ref<Ext2FileSystem> at = next_file_system(nullptr, &disk); at; at = next_file_system(at.get(), &disk)) {
     LockGuard guard{at->lock_};
     if (!at->detached_ || at->phase_ == Ending::ended) continue;
     if (at->read_only() != (read_only || !at->geometry_.writable)) return Errno::ebusy;
@@ -50,15 +50,6 @@ Result<Ref<Ext2FileSystem>> Ext2FileSystem::detached_from(Disk& disk, bool read_
 
 bool Ext2FileSystem::is_unused() const {
   return detached_ && node_count_ == 0 && orphans_.empty() && phase_ != Ending::ended;
-}
-
-void Ext2FileSystem::start_worker_when_unused() {
-  {
-    LockGuard guard{lock_};
-    if (!is_unused() || std::exchange(working_, true)) return;
-    retain();
-  }
-  set_timer();
 }
 
 // Takes the next phase when the one before is over.
@@ -103,7 +94,7 @@ void Ext2FileSystem::DeviceFlush::start(BlockDevice& device) {
 }
 
 void shut_down_detached(void (*poll)()) {
-  for (Ref<Ext2FileSystem> at = next_file_system(nullptr); at; at = next_file_system(at.get())) {
+  for (Ref<Ext2FileSystem> at = next_file_system(nullptr, nullptr); at; at = next_file_system(at.get(), nullptr)) {
     if (at->is_detached()) at->shut_down(poll);
   }
 }

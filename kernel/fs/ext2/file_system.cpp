@@ -140,13 +140,14 @@ void Ext2FileSystem::dismantle() {
     std::swap(root, root_);
   }
   forget_recent();
+  root = {};
+  bool works = false;
   {
     LockGuard guard{lock_};
-    const bool unused = detached_ && node_count_ <= 1 && orphans_.empty();  // or it has been mounted again
-    if (unused && marked_clean_ && !metadata_->pages().has_dirty()) give_back_disk();
+    if (is_unused() && marked_clean_ && !metadata_->pages().has_dirty()) give_back_disk();
+    works = begin_work();
   }
-  root = {};
-  start_worker_when_unused();
+  if (works) start_worker();
 }
 
 }  // namespace corral::fs::ext2

@@ -81,11 +81,14 @@ class Ext2FileSystem final : public FileSystem {
   // Its last name is gone: it is not kept for later.
   void note_removed(Node& node, Leftovers& leftovers) REQUIRES(lock_);
   void forget(Node& node) REQUIRES(lock_);  // its last reference has gone
-  // A node has ended whose file has no names. The caller holds a reference to the file system.
-  void add_orphan(Orphan& orphan) EXCLUDES(lock_);
-  // Detached, and no file of it is left, so that it is to be ended; by the worker. The same.
+  // A node has ended whose file has no names: in the section in which it is forgotten, for somebody has to know of it.
+  void add_orphan(Orphan& orphan) REQUIRES(lock_) { orphans_.push_back(orphan); }
+  // Detached, and no file of it is left, so that it is to be ended.
   [[nodiscard]] bool is_unused() const REQUIRES(lock_);
-  void start_worker_when_unused() EXCLUDES(lock_);
+  // There is something for the worker to do, and it has not begun: then the caller starts it, when the lock is free. The caller holds a
+  // reference to the file system.
+  [[nodiscard]] bool begin_work() REQUIRES(lock_);
+  void start_worker() EXCLUDES(lock_);
 
   ListLink link;  // of all; guarded by the lock of their list (detached.cpp)
 
@@ -95,7 +98,6 @@ class Ext2FileSystem final : public FileSystem {
     Ext2FileSystem& file_system;
   };
   static void work(TimerEvent& event);
-  void set_timer();
   // What a detached one whose files are not in use any more has come to.
   enum class Ending : u8 { files, flushed_files, mark, flushed_mark, ended };
   struct DeviceFlush final : BlockRequest {

@@ -71,11 +71,13 @@ Result<void> Mounting::run(Waiter& waiter) {
   if (finished) return {};
   if (!file_system) {
     has_disk_ = has_disk_ || disk_.take();
-    if (has_disk_) {
-      TRY(read_superblock(waiter));
-    } else {
-      file_system = TRY(Ext2FileSystem::detached_from(disk_, read_only_));
+    if (!has_disk_) {
+      Result<Ref<Ext2FileSystem>> detached = Ext2FileSystem::detached_from(disk_, read_only_);
+      if (detached.ok()) file_system = detached.take();
+      has_disk_ = !detached.ok() && disk_.take();  // it may have been given back by now
+      if (!detached.ok() && !has_disk_) return detached.error();
     }
+    if (!file_system) TRY(read_superblock(waiter));
   }
   TRY(file_system->start(waiter));
   // The disk says that it is in use before anything else on it changes.

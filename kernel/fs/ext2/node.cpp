@@ -36,18 +36,18 @@ Node::Node(Ext2FileSystem& file_system, InodeBlock inode, Orphan& orphan)
 
 Node::~Node() {
   Ref<Inode> above;
-  bool last = false;
+  bool works = false;
   {
     LockGuard guard{ext2().lock()};
     ext2().forget(*this);
-    last = ext2().is_unused();
+    if (is_removed()) {
+      orphan_->number = number;
+      ext2().add_orphan(*std::exchange(orphan_, nullptr));
+    }
+    works = ext2().begin_work();
     above = place.leave();
   }
-  if (last) ext2().start_worker_when_unused();
-  if (is_removed()) {
-    orphan_->number = number;
-    ext2().add_orphan(*std::exchange(orphan_, nullptr));
-  }
+  if (works) ext2().start_worker();
   delete orphan_;
   let_go_upwards(std::move(above), [&](Inode& directory) -> Ref<Inode> {
     auto& node = static_cast<Node&>(directory);

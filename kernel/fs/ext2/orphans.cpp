@@ -14,18 +14,13 @@ constexpr Duration soon = milliseconds(2);
 constexpr u32 pieces_at_once = 32;  // in one look of the timer
 }  // namespace
 
-void Ext2FileSystem::add_orphan(Orphan& orphan) {
-  bool first = false;
-  {
-    LockGuard guard{lock_};
-    orphans_.push_back(orphan);
-    first = !std::exchange(working_, true);
-    if (first) retain();
-  }
-  if (first) set_timer();
+bool Ext2FileSystem::begin_work() {
+  if ((orphans_.empty() && !is_unused()) || std::exchange(working_, true)) return false;
+  retain();
+  return true;
 }
 
-void Ext2FileSystem::set_timer() {
+void Ext2FileSystem::start_worker() {
   this_core().timers().add(worker_, clock::now() + soon);
   this_core().rearm_timer();
 }
