@@ -226,7 +226,7 @@ Decision RunQueue::pick(Instant now) {
   weight_ += running_->weight;
   running_->place = Place::running;
   running_->last_core = core_;
-  if (!published_.end_idle(now) && !planted(Plant::time_between_turns_lost)) between_ = between_ + (now - charged_until_);
+  if (!published_.end_idle(now)) count_between(now - charged_until_, now);
   charged_until_ = now;
   guards::set_charged(*running_, now);
   if (running_ != previous_) count(published_.switches);
@@ -234,6 +234,15 @@ Decision RunQueue::pick(Instant now) {
   publish();
   decisions_[decision_count_++ % decisions_kept] = {now, decision.until, running_->number};
   return decision;
+}
+
+// The core was busy with nobody's turn before this one. What real-time turns take to begin is lost to those who wait, too.
+void RunQueue::count_between(Duration passed, Instant now) {
+  if (!planted(Plant::time_between_turns_lost)) between_ = between_ + passed;
+  if (running_->real_time == 0) [[likely]]
+    return;
+  budget_.charge(passed, now);
+  note_real_time(passed, now);
 }
 
 // The mask as the thread asked for it has not this core. That is right only when its group has none of that mask.

@@ -228,6 +228,7 @@ class RunQueue {
   void put_now(SchedulingEntity& entity, EnqueueReason reason, Instant now);
   void charge_now(Instant now);
   Instant review_charged(Instant now);  // charged already
+  void count_between(Duration passed, Instant now);
   [[nodiscard]] static bool must_rest(SchedulingEntity& entity, EnqueueReason reason, Instant now);
   void put_to_rest(SchedulingEntity& entity);
   // The new reservation of an entity that is, or becomes, one with a deadline.

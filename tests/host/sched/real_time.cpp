@@ -231,6 +231,27 @@ TEST_F(RealTime, OthersGetTheirPartOfEachPeriod) {
   EXPECT_EQ(until, never);
 }
 
+// A loop that is interrupted again and again, where each new turn of it takes as long to begin as it lasts.
+TEST_F(RealTime, WhatItTakesToBeginItsTurnsIsUsedUpToo) {
+  now = Instant{seconds(7).ns};
+  SchedulingEntity loop;
+  SchedulingEntity common;
+  set(loop, Policy::fifo, 99);
+  wake(loop);
+  EXPECT_EQ(settle(), &loop);
+  wake(common);
+  Duration common_ran{};
+  while (now < Instant{seconds(9).ns}) {
+    SchedulingEntity* const running = queue.running();
+    now = now + milliseconds(1);
+    if (running == &common) common_ran = common_ran + milliseconds(1);
+    queue.leave(*running, LeaveReason::preempted, now);
+    now = now + milliseconds(1);
+    ASSERT_NE(queue.pick(now).entity, nullptr);
+  }
+  EXPECT_GE(common_ran.ns, milliseconds(40).ns);  // half of what is left in two periods
+}
+
 TEST_F(RealTime, ACoreThatStandsLowerSaysSoOnce) {
   SchedulingEntity first, second, common;
   set(first, Policy::fifo, 10);
