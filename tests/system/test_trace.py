@@ -82,7 +82,8 @@ class OneProgram(unittest.TestCase):
                 end = slice_["ts"] + slice_["dur"]
 
     def test_lines_look_as_linux_prints_them(self) -> None:
-        text = systems.run("linux", "qemu", 4, systems.Job(ON_LINUX, {"mandelbrot": MANDELBROT.read_bytes()}))
+        job = systems.Job(ON_LINUX, {"mandelbrot": MANDELBROT.read_bytes()})
+        text = systems.run("linux", "qemu", 4, job, patience=300)
         for line in ftrace.HEADER.splitlines():
             self.assertTrue("{" in line or line in text, line)
         linux = shapes(text)
