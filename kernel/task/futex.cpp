@@ -43,14 +43,22 @@ void finish(Operation& operation, Operation::Outcome outcome) {
   if (!executed_by_submitter(operation)) operation.thread.wake(WakeReason::woken);
 }
 
-// True when the word has the expected value. `again` instead when the address space has changed since the word's place was
-// looked up (only possible when another core executes the request).
+// The address space has changed since the word's place was looked up (only possible when another core executes the request).
+bool is_outdated(const Operation& operation) {
+  return !executed_by_submitter(operation) && operation.thread.space->changes_begun() != operation.space_changes;
+}
+
+bool has_expected_value(const Operation& operation) {
+  return __atomic_load_n(operation.word, __ATOMIC_SEQ_CST) == operation.expected;
+}
+
+// True when the word has the expected value; else the request is over.
 bool compare(Operation& operation) {
-  if (!executed_by_submitter(operation) && operation.thread.space->changes_begun() != operation.space_changes) {
+  if (is_outdated(operation)) {
     finish(operation, Operation::Outcome::again);
     return false;
   }
-  if (__atomic_load_n(operation.word, __ATOMIC_SEQ_CST) == operation.expected) return true;
+  if (has_expected_value(operation)) return true;
   finish(operation, Operation::Outcome::differs);
   return false;
 }
@@ -72,27 +80,27 @@ void leave_line(Bucket& bucket, Operation& waiter) {
   IntrusiveList<Operation, &Operation::link>::remove(waiter);
 }
 
-void execute_wait(SectionRequest& request) {
-  Operation& operation = container_of(request, &Operation::request);
-  if (!compare(operation)) return;
+void begin_waiting(Operation& operation) {
   Bucket& bucket = bucket_of(operation.key);
   operation.bucket.store(&bucket, Order::relaxed);
   operation.outcome = Operation::Outcome::done;
   line_up(bucket, operation);
 }
 
+void execute_wait(SectionRequest& request) {
+  Operation& operation = container_of(request, &Operation::request);
+  if (compare(operation)) begin_waiting(operation);
+}
+
 // The same for an entry of several, whose thread looks at the outcome.
 void execute_entry(SectionRequest& request) {
   Operation& entry = container_of(request, &Operation::request);
-  if (!executed_by_submitter(entry) && entry.thread.space->changes_begun() != entry.space_changes) {
+  if (is_outdated(entry)) {
     entry.outcome = Operation::Outcome::again;
-  } else if (__atomic_load_n(entry.word, __ATOMIC_SEQ_CST) != entry.expected) {
+  } else if (!has_expected_value(entry)) {
     entry.outcome = Operation::Outcome::differs;
   } else {
-    Bucket& bucket = bucket_of(entry.key);
-    entry.bucket.store(&bucket, Order::relaxed);
-    entry.outcome = Operation::Outcome::done;
-    line_up(bucket, entry);
+    begin_waiting(entry);
   }
   entry.cancel_pending.store(false, Order::release);
 }

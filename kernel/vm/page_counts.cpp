@@ -24,8 +24,8 @@ PageCounts AddressSpace::count_pages(const Area& area) {
       area.start, area.end,
       [](void* c, VirtualAddress, const arch::Translation& found) {
         auto& [of, counts] = *static_cast<Context*>(c);
-        // A private page of a file is writable only after it was copied. The file itself has one of the references to the others.
-        const bool anonymous = !of.backing || (!of.shared && found.rights.write);
+        // The backing has one of the references to what is not anonymous.
+        const bool anonymous = is_surely_anonymous(of, found);
         const bool dirty = anonymous || found.rights.write;
         const u64 pages = found.large ? arch::large_page / page_size : 1;
         const u32 references = found.large ? 1 : memory::frame_of(found.frame).references.load(Order::relaxed);

@@ -17,7 +17,7 @@ void AddressSpace::note_page_states(const Area& area, VirtualAddress start, std:
       [](void* c, VirtualAddress page, const arch::Translation& found) {
         const auto& [of, first, states] = *static_cast<Context*>(c);
         const u64 size = found.large ? arch::large_page : page_size;
-        const bool anonymous = !of.backing || (!of.shared && found.rights.write);
+        const bool anonymous = is_surely_anonymous(of, found);
         // The backing has one of the references to what is not anonymous.
         const u32 references = memory::frame_of(found.frame).references.load(Order::relaxed);
         for (VirtualAddress at = page < first ? first : page; at < page + size; at = at + page_size) {

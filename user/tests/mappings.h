@@ -1,10 +1,12 @@
-// What the tests of memory share: mappings, and accesses that must fault with the right address and code.
+// What the tests of memory share: mappings, what smaps says of them, and accesses that must fault with the right address and code.
 
 #ifndef CORRAL_USER_TESTS_MAPPINGS_H
 #define CORRAL_USER_TESTS_MAPPINGS_H
 
 #include <setjmp.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "tests/check.h"
@@ -18,6 +20,23 @@ inline char* map(size_t size, int protection = read_write, int flags = 0, void* 
   void* result = mmap(where, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
   CHECK(result != MAP_FAILED);
   return static_cast<char*>(result);
+}
+
+// The number behind a name in what smaps says of the area that begins there.
+inline long amount_in_area(const void* start, const char* name) {
+  FILE* file = fopen("/proc/self/smaps", "r");
+  CHECK(file != nullptr);
+  char line[256];
+  bool inside = false;
+  long amount = -1;
+  while (fgets(line, sizeof line, file) != nullptr) {
+    unsigned long from = 0, to = 0;
+    if (sscanf(line, "%lx-%lx ", &from, &to) == 2) inside = from == reinterpret_cast<unsigned long>(start);
+    const size_t length = strlen(name);
+    if (inside && strncmp(line, name, length) == 0 && line[length] == ':') sscanf(line + length + 1, "%ld kB", &amount);
+  }
+  CHECK_EQ(fclose(file), 0);
+  return amount;
 }
 
 // Faults: the handler notes what the kernel said and jumps back.

@@ -41,21 +41,6 @@ uint64_t kind_of(int file, const volatile void* address) {
   return word_of(file, address) & (present | of_file);
 }
 
-long resident_kb(const char* start) {
-  FILE* file = fopen("/proc/self/smaps", "r");
-  CHECK(file != nullptr);
-  char line[256];
-  bool inside = false;
-  long amount = -1;
-  while (fgets(line, sizeof line, file) != nullptr) {
-    unsigned long from = 0, to = 0;
-    if (sscanf(line, "%lx-%lx ", &from, &to) == 2) inside = from == reinterpret_cast<unsigned long>(start);
-    if (inside) sscanf(line, "Rss: %ld kB", &amount);
-  }
-  CHECK_EQ(fclose(file), 0);
-  return amount;
-}
-
 // An area with nothing beside it that it could be joined with.
 char* lone_area(size_t size, int protection = read_write) {
   char* around = map(size + 2 * page, PROT_NONE);
@@ -107,7 +92,7 @@ void test_beside_others(int file) {
       count += in_memory[i] & 1;
       if ((words[i] & present) == 0) CHECK_EQ(words[i] & ~soft_dirty, 0);
     }
-    CHECK_EQ(resident_kb(area), count * 4);
+    CHECK_EQ(amount_in_area(area, "Rss"), count * 4);
   }
   memset(area, 1, pages * page);
   CHECK_EQ(mprotect(area, pages * page, PROT_NONE), 0);  // what is closed stays in memory

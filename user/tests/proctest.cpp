@@ -1,6 +1,6 @@
 // /proc of a process as programs look: auxiliary vector, what is known of descriptors, scores, settings of the kernel.
 
-#include "tests/check.h"
+#include "tests/mappings.h"
 
 #include <fcntl.h>
 #include <sys/auxv.h>
@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 
 namespace {
+
+using mappings::amount_in_area;
 
 char text[65536];
 
@@ -104,23 +106,6 @@ void check_watches() {
     if (number == 2) CHECK_EQ(inode, status.st_ino);
   }
   CHECK_EQ(close(watcher), 0);
-}
-
-// The number behind a name in what smaps says of the area that begins there.
-long amount_in_area(const void* start, const char* name) {
-  FILE* file = fopen("/proc/self/smaps", "r");
-  CHECK(file != nullptr);
-  char line[256];
-  bool inside = false;
-  long amount = -1;
-  while (fgets(line, sizeof line, file) != nullptr) {
-    unsigned long from = 0, to = 0;
-    if (sscanf(line, "%lx-%lx ", &from, &to) == 2) inside = from == reinterpret_cast<unsigned long>(start);
-    const size_t length = strlen(name);
-    if (inside && strncmp(line, name, length) == 0 && line[length] == ':') sscanf(line + length + 1, "%ld kB", &amount);
-  }
-  CHECK_EQ(fclose(file), 0);
-  return amount;
 }
 
 void check_pages() {

@@ -182,12 +182,11 @@ TEST_P(Ext2Attributes, SharedBlocksAreCopiedBeforeTheyAreWritten) {
 class Ext2ForeignAttributes : public Ext2Attributes {};
 
 TEST_P(Ext2ForeignAttributes, AreReadAndChanged) {
-  const std::string large(300, 'l'), value = temporary_name();
-  std::ofstream{value} << large;
+  const std::string large(300, 'l');
+  const TemporaryFile value{large};
   ASSERT_TRUE(volume().create(root, "file", {}, now).ok());
-  const std::vector<u8> image =
-      changed_by_debugfs(disk.blocks.bytes, "ea_set /file user.small little\nea_set -f " + value + " /file user.large\n");
-  std::remove(value.c_str());
+  const std::vector<u8> image = changed_by_debugfs(
+      disk.blocks.bytes, "ea_set /file user.small little\nea_set -f " + value.name() + " /file user.large\n");
   disk.volume.reset();
   ASSERT_TRUE(disk.mount(image).ok());
   const u32 f = volume().find(root, "file").take().inode;

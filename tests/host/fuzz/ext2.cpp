@@ -4,9 +4,6 @@
 // sources: kernel/fs/ext2/geometry.cpp kernel/fs/ext2/transaction.cpp kernel/fs/ext2/volume.cpp kernel/fs/ext2/allocation.cpp
 // sources: kernel/fs/ext2/inodes.cpp kernel/fs/ext2/block_map.cpp kernel/fs/ext2/extents.cpp kernel/fs/ext2/shortening.cpp
 // sources: kernel/fs/ext2/directory.cpp kernel/fs/ext2/names.cpp kernel/fs/ext2/attributes.cpp kernel/fs/ext2/attribute_area.cpp
-#include <sys/stat.h>
-#include <sys/xattr.h>
-#include <unistd.h>
 
 #include <cstdlib>
 
@@ -24,19 +21,15 @@ struct Image {
 
 std::vector<Image> make_images() {
   std::vector<Image> images;
-  const std::string tree = temporary_name(), file = tree + "/file";  // with attributes in the inode
-  std::remove(tree.c_str());
-  (void)mkdir(tree.c_str(), 0700);
-  std::ofstream{file} << "contents";
-  (void)setxattr(file.c_str(), "user.name", "value", 5, 0);
-  (void)setxattr(file.c_str(), "user.more", "1", 1, 0);
+  const std::string attributes =
+      "mkdir with\nea_set /with user.name value\nea_set /with user.more 1\n";  // in the inode where it is large
   const std::string kinds[] = {
-      "-b 1024 -I 128 -N 64",  "-b 1024 -I 256 -N 64 -d " + tree,
+      "-b 1024 -I 128 -N 64",  "-b 1024 -I 256 -N 64",
       "-b 2048 -N 64",         "-b 4096 -N 64",
       "-b 1024 -g 256 -N 128", "-t ext4 -b 1024 -N 64 -O ^has_journal,^resize_inode -d /etc/alternatives"};
   for (const std::string& options : kinds) {
     Mounted made;
-    if (!made.mount(make_image(1 << 20, options)).ok()) continue;
+    if (!made.mount(changed_by_debugfs(make_image(1 << 20, options), attributes)).ok()) continue;
     if (made.volume->geometry().writable) fill(*made.volume);
     Image image{made.blocks.bytes, made.volume->geometry().block_size, {}};
     for (u32 block = 0; block < image.bytes.size() / image.block_size; ++block) {
@@ -46,8 +39,6 @@ std::vector<Image> make_images() {
     }
     images.push_back(std::move(image));
   }
-  std::remove(file.c_str());
-  rmdir(tree.c_str());
   return images;
 }
 

@@ -25,6 +25,13 @@ class RealTime : public OneQueue {
     use("fifo");
   }
   void set(SchedulingEntity& entity, Policy policy, u32 priority) { queue.change(entity, {0, policy, priority}, now); }
+  // From the begin of a period on `loop`, of the highest priority, runs.
+  void begin(SchedulingEntity& loop) {
+    now = Instant{seconds(7).ns};
+    set(loop, Policy::fifo, 99);
+    wake(loop);
+    EXPECT_EQ(settle(), &loop);
+  }
 };
 
 // ---- the model: a list for each priority, as POSIX 2.8.4 says; 0 is a timeline that is first in, first out ------------
@@ -206,12 +213,9 @@ TEST_F(RealTime, QuantaAreForEqualsOnly) {
 }
 
 TEST_F(RealTime, OthersGetTheirPartOfEachPeriod) {
-  now = Instant{seconds(7).ns};
   SchedulingEntity loop;
   SchedulingEntity common;
-  set(loop, Policy::fifo, 99);
-  wake(loop);
-  EXPECT_EQ(settle(), &loop);
+  begin(loop);
   EXPECT_EQ(until, never);  // alone it may have everything
   pass(milliseconds(3500));
   wake(common);  // half a second of this period is used
@@ -233,12 +237,9 @@ TEST_F(RealTime, OthersGetTheirPartOfEachPeriod) {
 
 // A loop that is interrupted again and again, where each new turn of it takes as long to begin as it lasts.
 TEST_F(RealTime, WhatItTakesToBeginItsTurnsIsUsedUpToo) {
-  now = Instant{seconds(7).ns};
   SchedulingEntity loop;
   SchedulingEntity common;
-  set(loop, Policy::fifo, 99);
-  wake(loop);
-  EXPECT_EQ(settle(), &loop);
+  begin(loop);
   wake(common);
   Duration common_ran{};
   while (now < Instant{seconds(9).ns}) {

@@ -34,58 +34,55 @@ class MemoryBlocks final : public fs::ext2::BlockStore {
   Result<void> forget(u32) override { return {}; }
 };
 
-inline std::string temporary_name() {
-  char name[] = "/tmp/corral-ext2-XXXXXX";
-  const int file = mkstemp(name);
-  if (file < 0) std::abort();
-  close(file);
-  return name;
+// Bytes in a file that others can name, as long as this exists.
+class TemporaryFile {
+ public:
+  template <class Bytes = std::string>
+  explicit TemporaryFile(const Bytes& bytes = {}) {
+    const int file = mkstemp(name_);
+    if (file < 0) std::abort();
+    close(file);
+    std::ofstream{name_, std::ios::binary}.write(reinterpret_cast<const char*>(bytes.data()),
+                                                 static_cast<std::streamsize>(bytes.size()));
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  ~TemporaryFile() { std::remove(name_); }
+  [[nodiscard]] std::string name() const { return name_; }
+  template <class Bytes>
+  [[nodiscard]] Bytes contents() const {
+    std::ifstream file{name_, std::ios::binary};
+    return Bytes(std::istreambuf_iterator<char>{file}, {});
+  }
+
+ private:
+  char name_[24] = "/tmp/corral-ext2-XXXXXX";
+};
+
+// One of the programs for ext2, which tells nothing, or tells `told`; its exit status.
+inline int run_ext2_tool(const std::string& command, const std::string& told = "/dev/null") {
+  return std::system(("PATH=$PATH:/sbin:/usr/sbin " + command + " >" + told + " 2>&1").c_str());
 }
 
 // What mkfs.ext2 makes of so many bytes; empty: it does not work here.
 inline std::vector<u8> make_image(u64 size, const std::string& options) {
-  const std::string name = temporary_name();
-  std::ofstream{name}.seekp(static_cast<std::streamoff>(size) - 1).put(0);
-  const std::string command = "PATH=$PATH:/sbin:/usr/sbin mkfs.ext2 -q -F " + options + " " + name + " >/dev/null 2>&1";
-  std::vector<u8> bytes;
-  if (std::system(command.c_str()) == 0) {
-    std::ifstream file{name, std::ios::binary};
-    bytes.assign(std::istreambuf_iterator<char>{file}, {});
-  }
-  std::remove(name.c_str());
-  return bytes;
+  const TemporaryFile image{std::vector<u8>(size)};
+  if (run_ext2_tool("mkfs.ext2 -q -F " + options + " " + image.name()) != 0) return {};
+  return image.contents<std::vector<u8>>();
 }
 
-// The image after debugfs has executed these commands, a line each.
+// The image after debugfs has executed these commands, a line each; empty: it does not work here.
 inline std::vector<u8> changed_by_debugfs(const std::vector<u8>& bytes, const std::string& commands) {
-  const std::string name = temporary_name(), list = temporary_name();
-  std::ofstream{name, std::ios::binary}.write(reinterpret_cast<const char*>(bytes.data()),
-                                              static_cast<std::streamsize>(bytes.size()));
-  std::ofstream{list} << commands;
-  const std::string command = "PATH=$PATH:/sbin:/usr/sbin debugfs -w -f " + list + " " + name + " >/dev/null 2>&1";
-  std::vector<u8> changed;
-  if (std::system(command.c_str()) == 0) {
-    std::ifstream file{name, std::ios::binary};
-    changed.assign(std::istreambuf_iterator<char>{file}, {});
-  }
-  std::remove(name.c_str());
-  std::remove(list.c_str());
-  return changed;
+  const TemporaryFile image{bytes}, list{commands};
+  if (run_ext2_tool("debugfs -w -f " + list.name() + " " + image.name()) != 0) return {};
+  return image.contents<std::vector<u8>>();
 }
 
 // What e2fsck has to say about it; empty: nothing.
 inline std::string complaints(const std::vector<u8>& bytes) {
-  const std::string name = temporary_name();
-  const std::string told = name + ".told";
-  std::ofstream{name, std::ios::binary}.write(reinterpret_cast<const char*>(bytes.data()),
-                                              static_cast<std::streamsize>(bytes.size()));
-  const std::string command = "PATH=$PATH:/sbin:/usr/sbin e2fsck -fn " + name + " >" + told + " 2>&1";
-  const int status = std::system(command.c_str());
-  std::ifstream file{told};
-  std::string text{std::istreambuf_iterator<char>{file}, {}};
-  std::remove(name.c_str());
-  std::remove(told.c_str());
-  return status == 0 ? std::string{} : text;
+  const TemporaryFile image{bytes}, told;
+  const int status = run_ext2_tool("e2fsck -fn " + image.name(), told.name());
+  return status == 0 ? std::string{} : told.contents<std::string>();
 }
 
 struct Mounted {
