@@ -74,6 +74,7 @@ class CompletelyFair final : public SchedulingAlgorithm {
 
   void dequeue(SchedulingEntity& entity, Instant) override {
     tree_.remove(entity);
+    if (challenger_ == &entity) challenger_ = nullptr;  // its memory may become another entity's
     --waiting_;
     weight_waiting_ -= entity.weight;
     runtime_of(entity) -= minimum_;

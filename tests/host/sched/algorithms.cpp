@@ -279,6 +279,20 @@ TEST(Cfs, AWokenThreadThatSeldomRunsPreemptsAtOnce) {
   }
 }
 
+TEST(Cfs, AWokenThreadThatLeftIsNotTakenForANewOneInItsMemory) {
+  OwnedAlgorithm cfs{"cfs", parameters};
+  SchedulingEntity running, woken;
+  cfs->enqueue(running, EnqueueReason::migrated, Instant{});
+  ASSERT_EQ(cfs->pick(Instant{}).entity, &running);
+  const Instant now = Instant{} + microseconds(100);
+  cfs->charge(running, microseconds(100), now);
+  cfs->enqueue(woken, EnqueueReason::woken, now);
+  cfs->dequeue(woken, now);  // pulled elsewhere, where it ends
+  woken.timeline.forget();
+  cfs->enqueue(woken, EnqueueReason::created, now);
+  EXPECT_EQ(cfs->review(running, now), Instant{} + milliseconds(12)) << "half of six ticks";
+}
+
 TEST(Cfs, ALighterThreadGetsAShorterTurnButNotBelowATick) {
   OwnedAlgorithm cfs{"cfs", parameters};
   SchedulingEntity heavy, light;
