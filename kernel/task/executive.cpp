@@ -95,6 +95,7 @@ void Executive::run() {
 bool Executive::run_new_step(Step step) {
   Thread& thread = *current_;
   thread.step = {};
+  thread.caller.prepared.forget();
   thread.begin_waits();
   if (step(thread) != Errno::blocked) return true;
   thread.current_step = step;
@@ -112,6 +113,7 @@ bool Executive::run_step(Step step) {
   }
   if (memory::canaries_used()) [[unlikely]]
     arch::fill_free_stack(canary_stack, memory::canary_word);
+  thread.caller.prepared.forget();
   if (thread.step.kept) thread.step.kept->begin_run();
   const Errno result = step(thread);
   if (result == Errno::blocked) {

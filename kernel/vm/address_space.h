@@ -425,8 +425,8 @@ void initialise();  // boot context, before the first address space is loaded
 // All or nothing where it says "prepared": efault before anything has been changed.
 Result<void> copy_in(AddressSpace& space, Caller& caller, void* to, VirtualAddress from, u64 size);
 Result<void> copy_out(AddressSpace& space, Caller& caller, VirtualAddress to, const void* from, u64 size);
-// Makes [start, start+size) accessible (faults everything in), so that copies in this step cannot block or fail. At most
-// 1 MiB at a time. efault …
+// Makes [start, start+size) accessible (faults everything in), so that copies in this step cannot block or fail: writes, whatever
+// other threads do meanwhile, to the first pages that a step prepares (PreparedPages). At most 1 MiB at a time. efault …
 Result<void> prepare(AddressSpace& space, Caller& caller, VirtualAddress start, u64 size, Access access);
 // A NUL-terminated string of at most size - 1 bytes; enametoolong when longer. Returns its length.
 Result<u64> copy_string_in(AddressSpace& space, Caller& caller, char* to, u64 size, VirtualAddress from);

@@ -79,6 +79,7 @@ void AddressSpace::start_as_copy_of(VirtualAddress break_start, VirtualAddress b
 
 Result<Ref<AddressSpace>> AddressSpace::fork(Caller& caller, VirtualAddress kept) {
   if (!caller.under_way()) caller.child = TRY(create()).release();
+  caller.prepared.forget_all_but(kept.page());  // the others become the child's, too
   if (!enter(caller)) return Errno::blocked;
   if (!caller.taking) {
     caller.note = static_cast<u64>(copy_into(*caller.child, caller, kept).error());

@@ -12,6 +12,12 @@ namespace {
 
 constexpr u64 largest_preparation = 1u << 20;
 
+// Where a write goes that the table does not allow at once.
+Result<u8*> resolve_for_writing(AddressSpace& space, Caller& caller, VirtualAddress to) {
+  if (u8* page = caller.prepared.find(space, to.page()); page != nullptr) return page + to.value % page_size;
+  return space.resolve(caller, to, Access::write);
+}
+
 }  // namespace
 
 Result<u8*> AddressSpace::resolve(Caller& caller, VirtualAddress address, Access access) {
@@ -55,7 +61,7 @@ Result<void> copy_out(AddressSpace& space, Caller& caller, VirtualAddress to, co
   while (size != 0) {
     const u64 now = within_page(to, size);
     u8* place = space.reach(to, Access::write);
-    memcpy(place != nullptr ? place : TRY(space.resolve(caller, to, Access::write)), bytes, now);
+    memcpy(place != nullptr ? place : TRY(resolve_for_writing(space, caller, to)), bytes, now);
     bytes += now;
     to = to + now;
     size -= now;
@@ -67,7 +73,8 @@ Result<void> prepare(AddressSpace& space, Caller& caller, VirtualAddress start, 
   if (size > largest_preparation) return Errno::einval;
   while (size != 0) {
     const u64 now = within_page(start, size);
-    (void)TRY(space.resolve(caller, start, access));
+    u8* const place = TRY(space.resolve(caller, start, access));
+    if (access == Access::write) caller.prepared.note(space, start.page(), place - start.value % page_size);
     start = start + now;
     size -= now;
   }

@@ -199,7 +199,7 @@ Result<i64> clone(Call& call, const CloneRequest& r) {
   Ref<Thread> thread = made.take();
   copy_context(*thread, caller, r);
   const i32 id = thread->id().value;
-  if ((r.flags & clone_parent_settid) != 0) TRY(call.write({r.parent_tid}, id));
+  if ((r.flags & clone_parent_settid) != 0) (void)call.write({r.parent_tid}, id);  // prepared
   if ((r.flags & clone_child_settid) != 0) {
     // In the child's memory; a fresh copy is written through its own space, where nobody runs yet.
     (void)vm::write_user<i32>(*thread->space, caller.caller, {r.child_tid}, id);
