@@ -1,4 +1,5 @@
-// See robust_list.h. Running again after a wait is safe: words that were released no longer carry the thread's number.
+// See robust_list.h. Running again after a wait is safe: words that were released no longer carry the thread's number, and once there is
+// nothing more to wait for but the last wake, the thread has no list.
 #include "task/robust_list.h"
 
 #include "task/futex.h"
@@ -19,21 +20,50 @@ constexpr u32 owner_died = 0x4000'0000;
 constexpr u32 has_waiters = 0x8000'0000;
 constexpr u32 longest_list = 2048;
 
-// blocked, or Errno{}: go on; any other error ends the walk.
-// Who waits for a priority-inheriting one is not woken here: futex::release_owned_pi() gives it on.
-Errno release_word(Thread& thread, VirtualAddress address, bool inherits) {
-  if (address.value % 4 != 0) return Errno::einval;
-  Result<u8*> pointer = thread.space->resolve(thread.caller, address, vm::Access::write);
-  if (!pointer) return pointer.error();
-  u32* word = reinterpret_cast<u32*>(pointer.value());
-  u32 value = __atomic_load_n(word, __ATOMIC_RELAXED);
-  do {
-    if ((value & owner_bits) != static_cast<u32>(thread.id().value)) return Errno{};
-  } while (!__atomic_compare_exchange_n(word, &value, (value & has_waiters) | owner_died, false, __ATOMIC_SEQ_CST,
-                                        __ATOMIC_RELAXED));
-  if (inherits || (value & has_waiters) == 0) return Errno{};
+// A mutex as the list names it: the lowest bit says that it inherits priorities.
+constexpr u64 address_of(u64 entry) {
+  return entry & ~u64{1};
+}
+constexpr bool inherits(u64 entry) {
+  return (entry & 1) != 0;
+}
+
+Errno wake_one(Thread& thread, VirtualAddress address) {
   const Result<void> woken = futex::wake_plainly(thread, address, 1);
   return woken ? Errno{} : woken.error();
+}
+
+Result<u32*> word_of(Thread& thread, VirtualAddress address) {
+  if (address.value % 4 != 0) return Errno::einval;
+  return reinterpret_cast<u32*>(TRY(thread.space->resolve(thread.caller, address, vm::Access::write)));
+}
+
+// Whether somebody is to be woken. Not of those who wait for a priority-inheriting one: futex::release_owned_pi() gives it on.
+bool mark(const Thread& thread, u32* word, bool inheriting) {
+  u32 value = __atomic_load_n(word, __ATOMIC_RELAXED);
+  do {
+    if ((value & owner_bits) != static_cast<u32>(thread.id().value)) return false;
+  } while (!__atomic_compare_exchange_n(word, &value, (value & has_waiters) | owner_died, false, __ATOMIC_SEQ_CST,
+                                        __ATOMIC_RELAXED));
+  return !inheriting && (value & has_waiters) != 0;
+}
+
+// blocked, or Errno{}: go on; any other error ends the walk.
+Errno release(Thread& thread, u64 entry, VirtualAddress address) {
+  const Result<u32*> word = word_of(thread, address);
+  if (!word) return word.error();
+  return mark(thread, word.value(), inherits(entry)) ? wake_one(thread, address) : Errno{};
+}
+
+// The mutex that the thread was taking or giving up. If nobody has it, the thread may have given it up without having woken anybody, or
+// was woken and has not taken it: then the next one must not wait for ever.
+Errno release_pending(Thread& thread, u64 entry, VirtualAddress address) {
+  const Result<u32*> word = word_of(thread, address);
+  if (!word) return word.error();
+  const bool free = (__atomic_load_n(word.value(), __ATOMIC_RELAXED) & owner_bits) == 0;
+  thread.robust_list.store(0, Order::relaxed);
+  const bool wakes = free ? !inherits(entry) : mark(thread, word.value(), inherits(entry));
+  return wakes ? wake_one(thread, address) : Errno{};
 }
 
 }  // namespace
@@ -45,20 +75,22 @@ Errno release_robust_list(Thread& thread) {
   vm::AddressSpace& space = *thread.space;
   const Result<Head> head = vm::read_user<Head>(space, thread.caller, {list});
   if (!head) return head.error() == Errno::blocked ? Errno::blocked : Errno{};
-  const u64 offset = static_cast<u64>(head.value().word_offset);
-  u64 entry = head.value().first;
-  for (u32 length = 0; length < longest_list && entry != list && entry != 0; ++length) {
-    const Result<u64> next = vm::read_user<u64>(space, thread.caller, {entry & ~u64{1}});
-    if (!next) return next.error() == Errno::blocked ? Errno::blocked : Errno{};
-    const Errno result = release_word(thread, {(entry & ~u64{1}) + offset}, (entry & 1) != 0);
-    if (result == Errno::blocked) return Errno::blocked;
-    if (result != Errno{}) return Errno{};
+  const auto [first, word_offset, pending] = head.value();
+  const auto word_at = [&](u64 entry) { return VirtualAddress{address_of(entry) + static_cast<u64>(word_offset)}; };
+  u64 entry = first;
+  for (u32 length = 0; length < longest_list && entry != list; ++length) {
+    // Before the mutex may be somebody else's. One whose successor cannot be read is the last.
+    const Result<u64> next = vm::read_user<u64>(space, thread.caller, {address_of(entry)});
+    if (!next && next.error() == Errno::blocked) return Errno::blocked;
+    if (address_of(entry) != address_of(pending)) {
+      const Errno result = release(thread, entry, word_at(entry));
+      if (result == Errno::blocked) return Errno::blocked;
+      if (result != Errno{}) return Errno{};
+    }
+    if (!next) return Errno{};
     entry = next.value();
   }
-  const u64 pending = head.value().pending;
-  if (pending != 0 && release_word(thread, {(pending & ~u64{1}) + offset}, (pending & 1) != 0) == Errno::blocked) {
-    return Errno::blocked;
-  }
+  if (pending != 0 && release_pending(thread, pending, word_at(pending)) == Errno::blocked) return Errno::blocked;
   return Errno{};
 }
 

@@ -6,7 +6,7 @@
 
 namespace corral {
 
-// Part of a thread's end. Bad user memory ends the walk silently, as in Linux. blocked: run again; else Errno{}.
+// Part of a thread's end, and of executing a program. Bad user memory ends the walk silently, as in Linux. blocked: run again; else Errno{}.
 Errno release_robust_list(Thread& thread);
 
 }  // namespace corral

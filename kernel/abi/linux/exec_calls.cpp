@@ -12,6 +12,7 @@
 #include "task/executive.h"
 #include "task/exit.h"
 #include "task/program.h"
+#include "task/robust_list.h"
 #include "task/tracees.h"
 
 namespace corral::abi {
@@ -236,6 +237,10 @@ Result<void> execute_program(Thread& thread, i32 directory, std::string_view pat
   LoadedProgram loaded = TRY(load(thread, {program, image}, arguments, path, next));
   // What was shared with another process stays with that one (clone with CLONE_FILES).
   TRY(thread.process().unshare_resources());
+  if (release_robust_list(thread) == Errno::blocked) {  // in the old memory
+    thread.step = {};
+    return Errno::blocked;
+  }
   fs::Resources::of(thread.process()).set_program(program.take_denial());
   commit(thread, loaded, next, base_name(path), program.file());
   return {};
