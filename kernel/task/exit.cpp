@@ -21,14 +21,18 @@ constinit ProcessEnd process_end = nullptr;
 
 // Word to the parent. With the table's lock held, so that it finds the signal pending as soon as it finds the zombie, and the
 // zombie as soon as the signal's handler looks for it.
-void tell(Process& parent, const Process& child, int signal) {
+void tell(Process& parent, Process& child, int signal) {
   const EndDetails end = end_details(child.exit_status);
   constexpr i64 tick_ns = 10'000'000;
+  const u32 user = child.credentials()->user.real;
   const u64 times[] = {static_cast<u64>(child.user_ns.load(Order::relaxed) / tick_ns),
                        static_cast<u64>(child.system_ns.load(Order::relaxed) / tick_ns)};
-  (void)signals::send(
-      parent,
-      {.number = signal, .code = end.code, .sender = child.id().value, .value = end.value, .more = {times[0], times[1]}});
+  (void)signals::send(parent, {.number = signal,
+                               .code = end.code,
+                               .sender = child.id().value,
+                               .sender_user = user,
+                               .value = end.value,
+                               .more = {times[0], times[1]}});
 }
 
 // These act on the receiver at once, which needs the table's lock: they are sent without it.
@@ -38,11 +42,11 @@ bool needs_table(int signal) {
 
 // Who gets the children of a process that ends: the nearest ancestor that asked for them, else the first process. The table's lock
 // is held.
-Process* heir_of(const Process& process, Process& first) {
+Process& heir_of(const Process& process, Process& first) {
   for (Process* p = process.parent; p != nullptr; p = p->parent) {
-    if (p->manners.adopts_orphans.load(Order::relaxed) && p->state == ProcessState::alive && !p->ending()) return p;
+    if (p->manners.adopts_orphans.load(Order::relaxed) && p->state == ProcessState::alive && !p->ending()) return *p;
   }
-  return &first;
+  return first;
 }
 
 // PR_SET_PDEATHSIG: without locks, as the signal may be one that acts at once.
@@ -55,6 +59,28 @@ void tell_bereaved() {
   });
 }
 
+using Children = IntrusiveList<Process, &Process::sibling_link>;
+
+// `process` ends, and its children become those of `heir`, who hears of the zombies among them. Those that he does not want to hear of are
+// in `gone` then, to be let go of without the lock. True: tell_bereaved() is to be called. The table's lock is held.
+bool hand_on_children(Process& process, Process& heir, Children& gone) {
+  bool bereaved = false;
+  while (Process* child = process.children.pop_front()) {
+    child->parent = &heir;
+    child->exit_signal = sigchld;  // whatever its parent wished for: nobody slays the first process by it
+    heir.children.push_back(*child);
+    if (child->manners.death_signal.load(Order::relaxed) != 0) {
+      child->manners.parent_gone.store(true, Order::relaxed);
+      bereaved = true;
+    }
+    if (child->state != ProcessState::zombie || child->traced_leader != nullptr) continue;
+    child->retain();
+    (void)tell_parent_of_end(*child);  // by SIGCHLD, which is never late
+    child->state == ProcessState::reaped ? gone.push_back(*child) : child->drop();
+  }
+  return bereaved;
+}
+
 // The last thread is going: children to the first process, a zombie for the parent to find, and word to it.
 void end_process(Process& process) {
   if (process_end != nullptr) process_end(process);
@@ -65,7 +91,8 @@ void end_process(Process& process) {
   if (session_end != nullptr && process.session.load(Order::relaxed) == process.id().value) session_end(process);
   process.forget_stop();
   bool orphans;
-  bool bereaved = false;
+  bool bereaved;
+  Children gone;
   LateWord word;
   tracees::let_go_all(process);
   {
@@ -76,18 +103,9 @@ void end_process(Process& process) {
       if (machine_end != nullptr) machine_end(status);
       arch::halt_forever();
     }
-    orphans = process_groups::mark_orphaned_by(process);
-    Process* heir = heir_of(process, *table.first);
-    while (Process* child = process.children.pop_front()) {
-      child->parent = heir;
-      child->exit_signal = sigchld;  // whatever its parent wished for: nobody slays the first process by it
-      heir->children.push_back(*child);
-      if (child->manners.death_signal.load(Order::relaxed) != 0) {
-        child->manners.parent_gone.store(true, Order::relaxed);
-        bereaved = true;
-      }
-      if (child->state == ProcessState::zombie) heir->child_changed.wake_all();
-    }
+    Process& heir = heir_of(process, *table.first);
+    orphans = process_groups::mark_orphaned_by(process, heir);
+    bereaved = hand_on_children(process, heir, gone);
     process.state = ProcessState::zombie;
     process.stop_signal = 0;
     process.continued = false;
@@ -99,6 +117,7 @@ void end_process(Process& process) {
       word = tell_parent_of_end(process);
     }
   }
+  while (Process* child = gone.pop_front()) child->drop();
   process.tell_ended();
   word.send();
   if (bereaved) tell_bereaved();

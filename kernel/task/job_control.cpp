@@ -14,9 +14,11 @@ namespace {
 void tell_parent(Process& process, i32 code, i32 signal) {
   if (process.parent == nullptr) return;
   process.parent->child_changed.wake_all();
-  (void)signals::send(
-      *process.parent,
-      {.number = sigchld, .code = code, .sender = process.id().value, .sender_user = 0, .value = static_cast<u64>(signal)});
+  (void)signals::send(*process.parent, {.number = sigchld,
+                                        .code = code,
+                                        .sender = process.id().value,
+                                        .sender_user = process.credentials()->user.real,
+                                        .value = static_cast<u64>(signal)});
 }
 
 }  // namespace

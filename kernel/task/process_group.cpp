@@ -25,13 +25,12 @@ bool connects(const Process* parent, const Process& member) {
 }
 
 // Marks the group's members if, without `ending`, it is orphaned and something in it is stopped.
-bool mark_if_orphaned(ProcessTable& table, i32 group, const Process& ending) REQUIRES(table.lock) {
+bool mark_if_orphaned(ProcessTable& table, i32 group, const Process& ending, const Process& heir) REQUIRES(table.lock) {
   bool connected = false;
   bool stopped = false;
-  const Process* heir = table.first;
   for_each_member(table, group, [&](Process& member) {
     if (&member == &ending) return;
-    connected = connected || connects(member.parent == &ending ? heir : member.parent, member);
+    connected = connected || connects(member.parent == &ending ? &heir : member.parent, member);
     stopped = stopped || member.stopped();
   });
   if (connected || !stopped) return false;
@@ -66,14 +65,16 @@ i32 session_of(i32 group) {
   return 0;
 }
 
-bool mark_orphaned_by(Process& ending) NO_THREAD_SAFETY_ANALYSIS {  // the table's lock is held: see the header
+bool mark_orphaned_by(Process& ending,
+                      const Process& heir) NO_THREAD_SAFETY_ANALYSIS {  // the table's lock is held: see the header
   if (stopped_processes.load(Order::relaxed) == 0) return false;
   ProcessTable& table = process_table();
   const i32 own = ending.group.load(Order::relaxed);
-  bool marked = connects(ending.parent, ending) && mark_if_orphaned(table, own, ending);
+  bool marked = connects(ending.parent, ending) && mark_if_orphaned(table, own, ending, heir);
   ending.children.for_each([&](Process& child) NO_THREAD_SAFETY_ANALYSIS {
     const i32 group = child.group.load(Order::relaxed);
-    if (child.stopped() && group != own && connects(&ending, child) && mark_if_orphaned(table, group, ending)) marked = true;
+    const bool loses = child.stopped() && group != own && connects(&ending, child);
+    if (loses && mark_if_orphaned(table, group, ending, heir)) marked = true;
   });
   return marked;
 }

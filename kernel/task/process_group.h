@@ -17,9 +17,9 @@ namespace process_groups {
 // The session that the group belongs to; 0: there is no such group.
 [[nodiscard]] i32 session_of(i32 group);
 
-// A process ends: marks the groups with stopped members that this orphans. True: hang_up_marked() is to be called, without the
-// lock. The caller holds processes::lock(), and the process still has its children.
-[[nodiscard]] bool mark_orphaned_by(Process& ending);
+// A process ends, and its children will be `heir`'s: marks the groups with stopped members that this orphans. True: hang_up_marked() is
+// to be called, without the lock. The caller holds processes::lock(), and the process still has its children.
+[[nodiscard]] bool mark_orphaned_by(Process& ending, const Process& heir);
 // Their members get SIGHUP and SIGCONT.
 void hang_up_marked();
 

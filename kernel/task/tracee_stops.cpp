@@ -35,8 +35,11 @@ bool must_end(const Thread& thread, Tracee::Place place) {
 
 void tell_tracer(const Thread& thread, Process& tracer, i32 signal) {
   tracer.child_changed.wake_all();
-  (void)signals::send(
-      tracer, {.number = sigchld, .code = child_trapped, .sender = thread.id().value, .value = static_cast<u64>(signal)});
+  (void)signals::send(tracer, {.number = sigchld,
+                               .code = child_trapped,
+                               .sender = thread.id().value,
+                               .sender_user = thread.credentials().user.real,
+                               .value = static_cast<u64>(signal)});
 }
 
 // A stop satisfies what was asked of the thread before. processes::lock() is held.

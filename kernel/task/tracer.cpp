@@ -78,7 +78,11 @@ void raise_trap(Thread& thread, Tracee& tracee) {
 void tell(Process& tracer, const Thread& thread, i32 status) {
   const EndDetails end = end_details(status);
   tracer.child_changed.wake_all();
-  (void)signals::send(tracer, {.number = sigchld, .code = end.code, .sender = thread.id().value, .value = end.value});
+  (void)signals::send(tracer, {.number = sigchld,
+                               .code = end.code,
+                               .sender = thread.id().value,
+                               .sender_user = thread.credentials_for_others()->user.real,
+                               .value = end.value});
 }
 
 // The tracer ends. Answers what must be done without the lock.

@@ -93,6 +93,89 @@ void test_orphans() {
   close(told[1]);
 }
 
+// What a parent had not waited for when it ended is news for who gets it, and goes by his wishes.
+void test_orphaned_zombies() {
+  int told[2];
+  CHECK_EQ(pipe(told), 0);
+  // Ends, and leaves a zombie, whose number it tells.
+  const auto leave_zombie = [&] {
+    on(SIGCHLD, SIG_DFL);
+    const pid_t zombie = children::spawn([] { return 5; });
+    siginfo_t info{};
+    CHECK_EQ(waitid(P_PID, static_cast<id_t>(zombie), &info, WEXITED | WNOWAIT), 0);
+    CHECK_EQ(write(told[1], &zombie, sizeof zombie), static_cast<long>(sizeof zombie));
+    return 0;
+  };
+  const auto told_zombie = [&] {
+    pid_t zombie = 0;
+    CHECK_EQ(read(told[0], &zombie, sizeof zombie), static_cast<long>(sizeof zombie));
+    return zombie;
+  };
+  CHECK_EQ(control(PR_SET_CHILD_SUBREAPER, 1), 0);
+  const sigset_t set = only(SIGCHLD);
+  CHECK_EQ(sigprocmask(SIG_BLOCK, &set, nullptr), 0);
+  const pid_t between = children::spawn([&] {  // hears of its own child's end
+    children::expect_exit(children::spawn(leave_zombie), 0);
+    pause();
+    return 0;
+  });
+  const pid_t zombie = told_zombie();
+  siginfo_t info{};
+  const timespec long_time = {20, 0};
+  CHECK_EQ(sigtimedwait(&set, &info, &long_time), SIGCHLD);
+  CHECK_EQ(info.si_pid, zombie);
+  CHECK_EQ(info.si_code, CLD_EXITED);
+  CHECK_EQ(info.si_status, 5);
+  children::expect_exit(zombie, 5);
+  CHECK_EQ(kill(between, SIGKILL), 0);
+  children::expect_signal(between, SIGKILL);
+  CHECK_EQ(sigtimedwait(&set, &info, &long_time), SIGCHLD);
+  CHECK_EQ(sigprocmask(SIG_UNBLOCK, &set, nullptr), 0);
+
+  on(SIGCHLD, SIG_IGN);  // no zombies
+  (void)children::spawn(leave_zombie);
+  const pid_t unwanted = told_zombie();
+  for (int tries = 0; kill(unwanted, 0) == 0; ++tries) {
+    CHECK(tries < 10000);
+    check_sleep_us(1000);
+  }
+  CHECK_EQ(errno, ESRCH);
+  CHECK_ERRNO(waitpid(-1, nullptr, 0), ECHILD);
+  on(SIGCHLD, SIG_DFL);
+  CHECK_EQ(control(PR_SET_CHILD_SUBREAPER, 0), 0);
+  close(told[0]);
+  close(told[1]);
+}
+
+// A group whose members get a parent in the same session is not orphaned: what is stopped in it stays so.
+void test_stopped_orphans() {
+  children::expect_exit(children::spawn([] {
+                          CHECK(setsid() > 0);
+                          CHECK_EQ(control(PR_SET_CHILD_SUBREAPER, 1), 0);
+                          int told[2];
+                          CHECK_EQ(pipe(told), 0);
+                          children::expect_exit(children::spawn([&] {
+                                                  const pid_t stopped = children::spawn([] {
+                                                    CHECK_EQ(setpgid(0, 0), 0);
+                                                    raise(SIGSTOP);
+                                                    return 7;
+                                                  });
+                                                  int status = 0;
+                                                  CHECK_EQ(waitpid(stopped, &status, WUNTRACED), stopped);
+                                                  CHECK(WIFSTOPPED(status));
+                                                  CHECK_EQ(write(told[1], &stopped, sizeof stopped), 4);
+                                                  return 0;
+                                                }),
+                                                0);
+                          pid_t stopped = 0;
+                          CHECK_EQ(read(told[0], &stopped, sizeof stopped), 4);
+                          CHECK_EQ(kill(stopped, SIGCONT), 0);
+                          children::expect_exit(stopped, 7);
+                          return 0;
+                        }),
+                        0);
+}
+
 void test_personality() {
   children::expect_exit(
       children::spawn([] {
@@ -247,6 +330,8 @@ int main(int argc, char** argv) {
   check_begin("mannerstest", argc, argv);
   test_prctl();
   test_orphans();
+  test_orphaned_zombies();
+  test_stopped_orphans();
   test_personality();
   test_priorities();
   test_clocks();

@@ -3,6 +3,7 @@
 
 #include "tests/users.h"
 
+#include <signal.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 
@@ -16,6 +17,38 @@ void check_users(unsigned real, unsigned effective, unsigned saved) {
   CHECK_EQ(r, real);
   CHECK_EQ(e, effective);
   CHECK_EQ(s, saved);
+}
+
+// What a parent hears of a child says whose that is: by the signal, and when it asks.
+void test_children() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGCHLD);
+  CHECK_EQ(sigprocmask(SIG_BLOCK, &set, nullptr), 0);
+  const pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    CHECK_EQ(setresuid(alice, bob, bob), 0);
+    raise(SIGSTOP);
+    pause();
+    _exit(1);
+  }
+  const auto expect_news = [&](int code, int kind) {
+    siginfo_t told{}, asked{};
+    CHECK_EQ(sigwaitinfo(&set, &told), SIGCHLD);
+    CHECK_EQ(told.si_code, code);
+    CHECK_EQ(told.si_pid, child);
+    CHECK_EQ(told.si_uid, alice);
+    CHECK_EQ(waitid(P_PID, static_cast<id_t>(child), &asked, kind), 0);
+    CHECK_EQ(asked.si_code, code);
+    CHECK_EQ(asked.si_uid, alice);
+  };
+  expect_news(CLD_STOPPED, WSTOPPED);
+  CHECK_EQ(kill(child, SIGCONT), 0);
+  expect_news(CLD_CONTINUED, WCONTINUED);
+  CHECK_EQ(kill(child, SIGTERM), 0);
+  expect_news(CLD_KILLED, WEXITED);
+  CHECK_EQ(sigprocmask(SIG_UNBLOCK, &set, nullptr), 0);
 }
 
 // ---- changing users --------------------------------------------------------------------------------------------------------
@@ -191,6 +224,7 @@ int main(int argc, char** argv) {
   if (argc == 2 && strcmp(argv[1], "--identity") == 0) return tell_identity();
   check_begin("usertest", argc, argv);
   begin();
+  test_children();
   test_changing();
   test_capabilities();
   test_programs();

@@ -243,6 +243,7 @@ UserSignalInfo information_of(const Found& found) {
   if (found.what == What::nothing) return for_user(info);
   info.number = sigchld;
   info.sender = found.id;
+  info.sender_user = found.child->credentials()->user.real;
   switch (found.what) {
     case What::ended:
     case What::thread_ended: {
