@@ -3,6 +3,7 @@
 
 #include "core/core.h"
 #include "sched/engine/scheduler.h"
+#include "task/later.h"
 #include "task/process.h"
 
 namespace corral {
@@ -81,7 +82,9 @@ void CpuTimers::look() {
       if (timer.at_ns == 0 || timer.at_ns > now) continue;
       due[kind] = true;
       timer.at_ns =
-          timer.interval_ns == 0 ? 0 : timer.at_ns + ((now - timer.at_ns) / timer.interval_ns + 1) * timer.interval_ns;
+          timer.interval_ns == 0
+              ? 0
+              : later(Instant{timer.at_ns}, (now - timer.at_ns) / timer.interval_ns + 1, Duration{timer.interval_ns}).ns;
     }
     ResourceLimits& limits = process_.limits;
     const u64 seconds = static_cast<u64>(all / second);

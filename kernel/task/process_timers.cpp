@@ -5,6 +5,7 @@
 
 #include "device/clock.h"
 #include "memory/heap.h"
+#include "task/later.h"
 #include "task/process.h"
 #include "task/signal_queue.h"
 
@@ -68,7 +69,7 @@ TimerSetting ProcessTimer::setting() const {
   const Instant present = now();
   if (next_ == never || next_ > present) return told;
   told.next = never;
-  if (interval_.ns != 0) told.next = next_ + Duration{((present - next_).ns / interval_.ns + 1) * interval_.ns};
+  if (interval_.ns != 0) told.next = later(next_, (present - next_).ns / interval_.ns + 1, interval_);
   return told;
 }
 
@@ -91,7 +92,7 @@ void ProcessTimer::due() NO_THREAD_SAFETY_ANALYSIS {
 u64 ProcessTimer::go_on(Duration least) {
   const Instant present = now();
   const i64 missed = std::max(i64{0}, (present - passed_).ns / interval_.ns);
-  next_ = std::max(passed_ + Duration{(missed + 1) * interval_.ns}, present + least);
+  next_ = std::max(later(passed_, missed + 1, interval_), present + least);
   arm(next_);
   return static_cast<u64>(missed);
 }

@@ -302,6 +302,48 @@ void test_interval_timers() {
   CHECK_ERRNO(syscall(SYS_setitimer, 3, nullptr, nullptr), EINVAL);
 }
 
+// An interval that ends beyond all times: such a timer passes once.
+void test_endless_intervals() {
+  using Intervals = const long[];
+  constexpr long longest = INT64_MAX / 1000000000;  // seconds, in nanoseconds
+  on(SIGRTMIN, count_signal, SA_RESTART);
+  Event event{};
+  event.signal = SIGRTMIN;
+  for (const int clock : Kinds{CLOCK_MONOTONIC, CLOCK_REALTIME, CLOCK_PROCESS_CPUTIME_ID}) {
+    for (const long interval : Intervals{longest - 1, longest, INT64_MAX}) {
+      int timer = -1;
+      CHECK_EQ(create(clock, &event, &timer), 0);
+      handled = 0;
+      CHECK_EQ(set(timer, 0, {{interval, 0}, {0, 1000000}}), 0);
+      for (long turn = 0; handled < 1; ++turn) {
+        CHECK(turn < 1000000);
+        check_spin(100000);
+      }
+      for (const int64_t end = check_now_ns() + 20000000; check_now_ns() < end;) { check_spin(10000); }
+      CHECK_EQ(handled, 1);
+      itimerspec now{};
+      CHECK_EQ(ask(timer, now), 0);
+      CHECK(now.it_value.tv_sec > longest / 2 || clock == CLOCK_REALTIME);  // by wall time it ends sooner
+      CHECK_EQ(end(timer), 0);
+    }
+  }
+  on(SIGALRM, count_signal, SA_RESTART);
+  on(SIGVTALRM, count_signal, SA_RESTART);
+  for (const int kind : Kinds{ITIMER_REAL, ITIMER_VIRTUAL}) {
+    itimerval wanted{{longest, 0}, {0, 1000}};
+    handled = 0;
+    CHECK_EQ(setitimer(kind, &wanted, nullptr), 0);
+    for (long turn = 0; handled < 1; ++turn) {
+      CHECK(turn < 1000000);
+      check_spin(100000);
+    }
+    for (const int64_t end = check_now_ns() + 20000000; check_now_ns() < end;) { check_spin(10000); }
+    CHECK_EQ(handled, 1);
+    wanted = {};
+    CHECK_EQ(setitimer(kind, &wanted, nullptr), 0);
+  }
+}
+
 // A child has none of its parent's timers.
 void test_fork() {
   on(SIGALRM, SIG_DFL);
@@ -333,6 +375,7 @@ int main(int argc, char** argv) {
   test_processor_time();
   test_many();
   test_interval_timers();
+  test_endless_intervals();
   test_fork();
   return check_done();
 }
