@@ -184,6 +184,38 @@ void test_processes() {
   CHECK_EQ(munmap(shared, 4096), 0);
 }
 
+// Asked to wake none, or fewer, the kernel wakes one.
+void test_counts() {
+  static Word word;
+  static Word woken;
+  for (const int count : Numbers{0, -1, INT_MIN, 1}) {
+    store(&word, 0);
+    store(&woken, 0);
+    pthread_t threads[2];
+    for (pthread_t& thread : threads) {
+      thread = start(
+          [](void*) -> void* {
+            CHECK_EQ(futex(&word, wait_private, 0, &long_time), 0);
+            __atomic_fetch_add(&woken, 1, __ATOMIC_SEQ_CST);
+            return nullptr;
+          },
+          nullptr);
+    }
+    for (int tries = 0; futex(&word, wake_private, static_cast<Word>(count)) != 1; ++tries) {
+      CHECK(tries < 10000);
+      check_sleep_us(1000);
+    }
+    while (load(&woken) == 0) { check_sleep_us(500); }
+    check_sleep_us(10000);
+    CHECK_EQ(load(&woken), 1);
+    for (int tries = 0; futex(&word, wake_bitset_private, static_cast<Word>(count), nullptr, nullptr, 1) != 1; ++tries) {
+      CHECK(tries < 10000);
+      check_sleep_us(1000);
+    }
+    for (const pthread_t thread : threads) { join(thread); }
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -192,5 +224,6 @@ int main(int argc, char** argv) {
   test_timeouts();
   test_interruption();
   test_processes();
+  test_counts();
   return check_done();
 }

@@ -62,9 +62,10 @@ Result<i64> wait_pi(Call& call, u32 operation, Wait&& wait) {
   return result;
 }
 
-u32 limit(u64 number) {
+// How many are to be woken: Linux wakes one before it counts.
+u32 at_least_one(u64 number) {
   const i32 n = static_cast<i32>(number);
-  return n < 0 ? 0x7fff'ffff : static_cast<u32>(n);
+  return n < 1 ? 1 : static_cast<u32>(n);
 }
 
 Result<i64> sys_futex(Call& call) {
@@ -84,18 +85,19 @@ Result<i64> sys_futex(Call& call) {
       const Deadline deadline = TRY(deadline_of(call, operation));
       return wait(call, word, static_cast<u32>(call.argument[5]), deadline);
     }
-    case op_wake: return futex::wake(call.thread, word, limit(call.argument[2]), futex::match_any);
-    case op_wake_bitset: return futex::wake(call.thread, word, limit(call.argument[2]), static_cast<u32>(call.argument[5]));
+    case op_wake: return futex::wake(call.thread, word, at_least_one(call.argument[2]), futex::match_any);
+    case op_wake_bitset:
+      return futex::wake(call.thread, word, at_least_one(call.argument[2]), static_cast<u32>(call.argument[5]));
     case op_requeue:
     case op_cmp_requeue: {
       const bool compared = command == op_cmp_requeue;
       if (call.number(2) < 0 || call.number(3) < 0) return Errno::einval;
       const u32 expected = static_cast<u32>(call.argument[5]);
-      return futex::requeue(call.thread, word, second, limit(call.argument[2]), limit(call.argument[3]),
+      return futex::requeue(call.thread, word, second, static_cast<u32>(call.argument[2]), static_cast<u32>(call.argument[3]),
                             compared ? &expected : nullptr);
     }
     case op_wake_op:
-      return futex::wake_op(call.thread, word, second, limit(call.argument[2]), limit(call.argument[3]),
+      return futex::wake_op(call.thread, word, second, at_least_one(call.argument[2]), at_least_one(call.argument[3]),
                             static_cast<u32>(call.argument[5]));
     case op_lock_pi:
     case op_lock_pi2:
@@ -109,7 +111,8 @@ Result<i64> sys_futex(Call& call) {
     }
     case op_cmp_requeue_pi:
       if (call.number(2) != 1 || call.number(3) < 0) return Errno::einval;
-      return futex::requeue_pi(call.thread, word, second, limit(call.argument[3]), static_cast<u32>(call.argument[5]));
+      return futex::requeue_pi(call.thread, word, second, static_cast<u32>(call.argument[3]),
+                               static_cast<u32>(call.argument[5]));
     default: return Errno::enosys;
   }
 }
