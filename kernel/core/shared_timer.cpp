@@ -79,6 +79,8 @@ void SharedTimer::on_message(Core& core, const Message& message) {
       } else {
         timer.enqueue(core);
       }
+    } else if (timer.home_ != nullptr) {
+      timer.tell_home();  // it fired and was set elsewhere meanwhile; what was set after that, nobody has told
     }
   }
   timer.let_go();
