@@ -179,7 +179,6 @@ bool RunQueue::leave(SchedulingEntity& entity, LeaveReason reason, Instant now) 
   if (!planted_now_and_then(Plant::weight_kept, 100)) weight_ -= entity.weight;
   entity.last_ran = now;
   entity.place = Place::nowhere;
-  if (reason == LeaveReason::ended) previous_ = nullptr;  // its memory may become another entity's
   if (reason == LeaveReason::preempted) {
     count(published_.preemptions);
     put_now(entity, EnqueueReason::preempted, now);
@@ -225,12 +224,13 @@ Decision RunQueue::pick(Instant now) {
   running_ = decision.entity;
   weight_ += running_->weight;
   running_->place = Place::running;
+  // Who ran last may have gone and ended elsewhere: another one in its memory has not run here.
+  if (running_ != previous_ || !running_->has_run() || running_->last_core != core_) count(published_.switches);
+  previous_ = running_;
   running_->last_core = core_;
   if (!published_.end_idle(now)) count_between(now - charged_until_, now);
   charged_until_ = now;
   guards::set_charged(*running_, now);
-  if (running_ != previous_) count(published_.switches);
-  previous_ = running_;
   publish();
   decisions_[decision_count_++ % decisions_kept] = {now, decision.until, running_->number};
   return decision;

@@ -430,6 +430,32 @@ TEST(RunQueue, TravellersAreCountedOutOfTheWay) {
   EXPECT_EQ(queue.violations().total(), 0u);
 }
 
+TEST(RunQueue, WhoRunsInTheMemoryOfTheLastOneIsAnotherOne) {
+  CoreStatistics statistics;
+  RunQueue queue{core_id, statistics, tick};
+  OwnedAlgorithm algorithm{"cfs", {core_id, tick}};
+  queue.install(*algorithm, Instant{1});
+  const auto run = [&](SchedulingEntity& entity, Instant now) {
+    queue.enqueue(entity, EnqueueReason::migrated, now);
+    ASSERT_EQ(queue.pick(now).entity, &entity);
+    queue.leave(entity, LeaveReason::migrating, now + milliseconds(1));
+  };
+  SchedulingEntity entity;
+  run(entity, Instant{1});
+  run(entity, Instant{} + seconds(1));
+  EXPECT_EQ(statistics.switches.load(Order::relaxed), 1u);
+  entity.~SchedulingEntity();  // elsewhere; and what is made there has run on that core
+  ::new (&entity) SchedulingEntity;
+  run(entity, Instant{} + seconds(2));
+  EXPECT_EQ(statistics.switches.load(Order::relaxed), 2u);
+  entity.~SchedulingEntity();
+  ::new (&entity) SchedulingEntity;
+  entity.last_core = CoreId{1};
+  entity.last_ran = Instant{} + seconds(2);
+  run(entity, Instant{} + seconds(3));
+  EXPECT_EQ(statistics.switches.load(Order::relaxed), 3u);
+}
+
 TEST(RunQueue, AWakeUpPreemptsOnlyTheLessEntitled) {
   CoreStatistics statistics;
   RunQueue queue{core_id, statistics, tick};
