@@ -11,6 +11,7 @@
 #include "task/executive.h"
 #include "task/process.h"
 #include "task/reservations.h"
+#include "task/signal_queue.h"
 #include "task/thread_trace.h"
 #include "task/tracees.h"
 #include "trace/panic.h"
@@ -39,7 +40,13 @@ Thread::Thread(Process& process, ThreadId id, Credentials& credentials)
   wanted_cores_.assign(CoreSet::all(), Order::relaxed);
 }
 
+// Who knew it still may have sent it a signal, or reserved time for it, when it had given up everything already.
 Thread::~Thread() {
+  signals::drop_pending(signals.pending, signals.waiting, ~SignalSet{0});
+  if (!reservation.none()) {
+    LockGuard guard{reservations::lock};
+    (void)reservations::assign(*this, {});
+  }
   delete tracee.load(Order::relaxed);
   process_->drop();
 }

@@ -31,5 +31,13 @@ class Messages(unittest.TestCase):
         self.assertLess(messages, self.MOST_OF_A_YIELD * self.THREADS * self.ROUNDS * self.YIELDS)
 
 
+class Reservations(unittest.TestCase):
+    def test_what_is_given_to_who_ends_is_not_lost(self) -> None:
+        with guest.corral(4) as machine:
+            machine.prompt()
+            answer = machine.run("/probes/lastgifts 500")
+        self.assertEqual((answer.status, answer.output.strip()), (0, "lastgifts: 7 halves given"))
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 namespace {
@@ -163,11 +164,43 @@ void test_masks_that_change() {
   CHECK_EQ(pthread_sigmask(SIG_UNBLOCK, &set, nullptr), 0);
 }
 
+// What is sent to a thread at its end is gone with it: nothing of it counts any more among the signals that wait.
+void test_signals_at_the_end() {
+  const int signal = SIGRTMIN + 1;
+  const sigset_t set = only(signal);
+  CHECK_EQ(pthread_sigmask(SIG_BLOCK, &set, nullptr), 0);
+  static pid_t number;
+  for (long turn = 0; turn < 300 * check_effort; ++turn) {
+    number = 0;
+    pthread_t thread{};
+    CHECK_EQ(pthread_create(
+                 &thread, nullptr,
+                 [](void*) -> void* {
+                   __atomic_store_n(&number, thread_number(), __ATOMIC_SEQ_CST);
+                   return nullptr;
+                 },
+                 nullptr),
+             0);
+    while (__atomic_load_n(&number, __ATOMIC_SEQ_CST) == 0) {}
+    while (syscall(SYS_tgkill, getpid(), number, signal) == 0 || errno == EAGAIN) {}
+    CHECK_EQ(errno, ESRCH);
+    CHECK_EQ(pthread_join(thread, nullptr), 0);
+  }
+  rlimit few{};
+  CHECK_EQ(getrlimit(RLIMIT_SIGPENDING, &few), 0);
+  few.rlim_cur = 8;
+  CHECK_EQ(setrlimit(RLIMIT_SIGPENDING, &few), 0);
+  CHECK_EQ(sigqueue(getpid(), signal, {}), 0);
+  siginfo_t info{};
+  CHECK_EQ(sigwaitinfo(&set, &info), signal);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   check_begin("signalthreads", argc, argv);
   test_threads();
   test_masks_that_change();
+  test_signals_at_the_end();
   return check_done();
 }
