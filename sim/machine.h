@@ -133,6 +133,8 @@ class Machine {
   void enter_global(Thread& thread, sched::EnqueueReason reason, CoreId asker);
   void invite_guest(CoreState& core);
   void begin_global_turn(CoreState& core, Thread& thread);
+  void offer_guest(CoreState& core);
+  [[nodiscard]] bool may_be_idle(CoreId core);
 
   // Caches (machine_cache.cpp), for threads that say how much memory they use.
   [[nodiscard]] bool has_memory(const Thread& thread) const {

@@ -131,7 +131,7 @@ Thread* Machine::pick(CoreState& core) {
       begin_to_run(core, thread);
       return &thread;
     }
-    if (!global_.in_use() || !takes_from_global(here) || global_.begin_idle(here)) return nullptr;
+    if (!global_.in_use() || may_be_idle(here)) return nullptr;
   }
 }
 

@@ -83,6 +83,26 @@ void Machine::begin_global_turn(CoreState& core, Thread& thread) {
   global_.note_running(here, waits_globally(thread) ? GlobalQueue::level_of(thread.entity) : GlobalQueue::above_all);
   core.global_turn.begin(global_, thread.entity, now_);
   core.until = limited(core, core.until);
+  offer_guest(core);
+}
+
+void Machine::offer_guest(CoreState& core) {
+  const CoreId here = core.queue.core();
+  SchedulingEntity* const guest = core.global_turn.guest();
+  if (guest == nullptr) return global_.end_hosting(here);
+  if (!global_.begin_hosting(here, group_of(false)) || !waits_globally(Thread::of(*guest))) return;
+  global_.end_hosting(here);
+  take_out(core, *guest);
+  enter_global(Thread::of(*guest), EnqueueReason::preempted, here);
+}
+
+bool Machine::may_be_idle(CoreId core) {
+  global_.end_hosting(core);
+  if (!takes_from_global(core)) return true;
+  if (!global_.begin_idle(core)) return false;
+  const CoreId host = global_.host_to_tell(group_of(false));
+  if (host != sched::no_core) events_.add(now_ + way_to(host), Event::Kind::reschedule, host.value);
+  return true;
 }
 
 }  // namespace corral::sim

@@ -108,6 +108,8 @@ class Executive {
   void invite_guest();
   // The thread runs from now on.
   void begin_global_turn(Thread& thread);
+  // The guest, if he waits still, goes back when another core has nothing to run.
+  void offer_guest();
   // This core has nothing to run. False: perhaps it has.
   [[nodiscard]] bool may_sleep_beside_global();
   // There is no global queue any more.

@@ -4,7 +4,8 @@
 // A thread that may run on every core of its group waits there instead of in a core's run queue. It has no home then: a core that
 // wants it, to run it or because something is asked of it, takes it out and becomes its home. A core that has nothing more
 // urgent takes the first one as a *guest* into its own run queue, where the core's timeline chooses between the guest and those who
-// are bound to this core; with nobody else there, the guest runs at once. At the end of its turn it goes back.
+// are bound to this core; with nobody else there, the guest runs at once. At the end of its turn it goes back; or earlier, if it waits
+// while another core has nothing to run.
 #include "arch/processor.h"
 #include "device/clock.h"
 #include "sched/engine/manager.h"
@@ -94,12 +95,31 @@ void Executive::begin_global_turn(Thread& thread) {
   const bool gives_way = manager.waits_globally(thread.entity);
   manager.global_queue().note_running(core_.id(), gives_way ? GlobalQueue::level_of(thread.entity) : GlobalQueue::above_all);
   core_.scheduler->limit_turn();
+  offer_guest();
+}
+
+void Executive::offer_guest() {
+  SchedulingManager& manager = scheduling();
+  GlobalQueue& queue = manager.global_queue();
+  SchedulingEntity* const guest = core_.scheduler->guest();
+  if (guest == nullptr) return queue.end_hosting(core_.id());
+  if (!queue.begin_hosting(core_.id(), manager.group_of(false)) || !manager.waits_globally(*guest)) return;
+  queue.end_hosting(core_.id());
+  (void)core_.scheduler->remove(*guest);
+  enter_global(Thread::of(*guest), EnqueueReason::preempted);
 }
 
 bool Executive::may_sleep_beside_global() {
-  if (!takes_from_global() || scheduling().global_queue().begin_idle(core_.id())) return true;
-  arch::pause();  // others are taking the last ones
-  return false;
+  GlobalQueue& queue = scheduling().global_queue();
+  queue.end_hosting(core_.id());
+  if (!takes_from_global()) return true;
+  if (!queue.begin_idle(core_.id())) {
+    arch::pause();  // others are taking the last ones
+    return false;
+  }
+  const CoreId host = queue.host_to_tell(scheduling().group_of(false));
+  if (host != sched::no_core) scheduling().ask_to_look(host);
+  return true;
 }
 
 void Executive::empty_global() {

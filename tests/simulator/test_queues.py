@@ -53,6 +53,17 @@ class KnownAnswers(unittest.TestCase):
         self.assertEqual(task(report, "bound")["cores"], "0")
         self.assertEqual(task(report, "free")["cores"], "0-1")
 
+    def test_a_guest_that_waits_goes_to_a_core_that_has_nothing_to_run(self):
+        """Three bound threads on core 0, which takes the free one as its guest while another one has core 1 now and then: 30 of 90 ms.
+        Without that core the free thread's 40 ms would take as long as those of the bound ones."""
+        tasks = {"bound": {"instance": 3, "loop": 1, "cpus": [0], "run": 40_000}, "short": {"loop": 20, "run": 1500, "sleep": 3000},
+                 "free": {"loop": 1, "run": 40_000}}
+        for algorithm in names(algorithm="?"):
+            with self.subTest(algorithm=algorithm):
+                report = one_queue(tasks, 2, algorithm=algorithm, migration="none")
+                self.assertEqual((report["unfinished"], report["violations"]), (0, 0))
+                self.assertLess(task(report, "free")["last_end_ns"], 75 * MS)
+
     def test_messages_and_wake_ups_take_their_time(self):
         """Four threads are put in by core 0, which tells three others that sleep; a wake-up is the last core's own."""
         late = {"message_ns": 300_000, "idle_exit_ns": 200_000}

@@ -3,6 +3,7 @@
 import re
 import unittest
 
+from lab import guest
 from lab.testing.arrangement import ArrangedCores, ArrangedGuest
 
 OPTION = "sched.queues=global"
@@ -67,6 +68,22 @@ class Global(ArrangedGuest, unittest.TestCase):
         self.assertEqual(answer.status, 1)
         self.assertIn("corral-sched: queues both: refused: there is no both; there are per-core and global", answer.output)
         self.assertRegex(self.said("cat /proc/sched"), r"(?m)^queues global:")
+
+
+class Guests(unittest.TestCase):
+    """Three loops bound to core 0, which takes the free one in when a command has the other core; the migration policy moves nobody."""
+
+    LOAD = "/probes/hogs 6 other:3:0 other:1 & for i in $(seq 80); do ls /tests > /dev/null; sleep 0.04; done; wait"
+    MOST_NS = 1_000_000_000
+
+    def test_one_that_waits_goes_to_a_core_that_has_nothing_to_run(self) -> None:
+        with guest.corral(2, options=f"quiet {OPTION} sched.migration=none") as machine:
+            machine.prompt()
+            self.assertEqual(machine.run(self.LOAD).status, 0)
+            text = machine.run("cat /proc/sched").output
+        waited = [int(ns) for ns in re.findall(r"(?m)^waited on core \d+ beside idle ones: (\d+)\r?$", text)]
+        self.assertEqual(len(waited), 2)
+        self.assertLess(sum(waited), self.MOST_NS)
 
 
 class Cores(ArrangedCores, unittest.TestCase):

@@ -86,6 +86,25 @@ CoreId GlobalQueue::whom_to_tell(u32 level, CoreId favourite, const CoreSet& amo
   return lowest;
 }
 
+bool GlobalQueue::begin_hosting(CoreId core, const CoreSet& among) {
+  hosts_.add(core, Order::seq_cst);
+  return !(idle_.snapshot(Order::seq_cst) & among).empty();
+}
+
+void GlobalQueue::end_hosting(CoreId core) {
+  if (hosts_.contains(core, Order::relaxed)) hosts_.remove(core, Order::relaxed);
+}
+
+CoreId GlobalQueue::host_to_tell(const CoreSet& among) {
+  CoreSet hosts = hosts_.snapshot(Order::seq_cst) & among;
+  while (!hosts.empty()) {
+    const CoreId host = hosts.lowest();
+    if (hosts_.take(host, Order::seq_cst)) return host;
+    hosts.remove(host);
+  }
+  return no_core;
+}
+
 GlobalQueue::Figures GlobalQueue::figures(u32 number) const {
   Figures sum{};
   for (const u32 list : {number, levels + number}) {

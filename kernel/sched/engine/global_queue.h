@@ -68,6 +68,14 @@ class GlobalQueue {
   // lowest level below. no_core: none. Each call names another one, until the cores have run again.
   [[nodiscard]] CoreId whom_to_tell(u32 level, CoreId favourite, const CoreSet& among);
 
+  // ---- hosts: cores whose guest waits, since the core's timeline has chosen somebody who is bound to it --------------------
+  // A core says that it is a host before it looks who is idle, and looks for hosts after it has said that it is idle.
+  // `core` is one. True: a core of `among` is idle, for which the guest is to be put in again.
+  [[nodiscard]] bool begin_hosting(CoreId core, const CoreSet& among);
+  void end_hosting(CoreId core);
+  // For a core that is idle: a host of `among`, which is to look again. no_core: none. Each call names another one, until they have looked.
+  [[nodiscard]] CoreId host_to_tell(const CoreSet& among);
+
   // ---- figures: any core -----------------------------------------------------------------------------------------------
   struct Figures {
     u64 taken;  // how often the lock of a level, both lists together, was taken
@@ -113,6 +121,7 @@ class GlobalQueue {
   alignas(cache_line) Atomic<u32> waiting_{0};
   Atomic<bool> in_use_{false};
   alignas(cache_line) AtomicCoreSet idle_;
+  AtomicCoreSet hosts_;
   Atomic<u8> running_[max_cores] = {};
 };
 

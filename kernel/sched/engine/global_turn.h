@@ -18,7 +18,7 @@ class GlobalTurn {
 
   // ---- the guest ------------------------------------------------------------------------------------------------------
   // `entity` waits in the core's own queue now, and came from the global one. One at a time, until it runs or goes.
-  void note_guest(const SchedulingEntity& entity) {
+  void note_guest(SchedulingEntity& entity) {
     guest_ = &entity;
     any_ = true;
   }
@@ -26,6 +26,7 @@ class GlobalTurn {
   void forget(const SchedulingEntity& entity) {
     if (&entity == guest_) guest_ = nullptr;
   }
+  [[nodiscard]] SchedulingEntity* guest() const { return guest_; }  // null: nobody
   // The core is to take somebody in, so that he is waiting here: it would run him now, or the real-time class has had the
   // core for so long that its bound (real_time/budget.h) has to know that others want it.
   [[nodiscard]] bool wants_guest(bool real_time_waits, Instant now) const;
@@ -45,7 +46,7 @@ class GlobalTurn {
   bool any_ = false;  // one of the next three is set
   Instant turn_end_ = never;
   Instant real_time_since_ = never;  // only real-time entities have run since; never: not so
-  const SchedulingEntity* guest_ = nullptr;  // only compared
+  SchedulingEntity* guest_ = nullptr;  // in the core's queue: who leaves it is forgotten
 };
 
 }  // namespace corral::sched

@@ -17,6 +17,11 @@ Result<void> SchedulingManager::set_queues(std::string_view text, sched::Refusal
   return {};
 }
 
+void SchedulingManager::ask_to_look(CoreId core) {
+  Core& here = this_core();
+  here.outbox().send_also(here.scheduler->announcement_, {MessageType::reschedule, {}}, CoreSet::of(core));
+}
+
 Result<void> SchedulingManager::set_wakes(std::string_view text, sched::Refusal& why) {
   bool waker = false;
   if (!sched::choose_wakes(text, waker, why)) return Errno::einval;

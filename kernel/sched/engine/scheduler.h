@@ -42,7 +42,8 @@ class Scheduler final : public Device, private sched::FallbackListener {
   // The running entity stops running; after yielded and preempted it waits again, else it is in no queue.
   void leave(sched::SchedulingEntity& running, sched::LeaveReason reason);
   // ---- beside a global queue: as GlobalTurn says ----
-  void note_guest(const sched::SchedulingEntity& entity) { global_turn_.note_guest(entity); }
+  void note_guest(sched::SchedulingEntity& entity) { global_turn_.note_guest(entity); }
+  [[nodiscard]] sched::SchedulingEntity* guest() const { return global_turn_.guest(); }
   [[nodiscard]] bool wants_guest() const;
   // Of what was just picked.
   void limit_turn();

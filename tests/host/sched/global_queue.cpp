@@ -195,6 +195,33 @@ TEST_F(Queue, ACoreTakesOneGuestAtATime) {
   EXPECT_TRUE(turn.wants_guest(false, start)) << "he runs";
 }
 
+TEST_F(Queue, AGuestIsKnownAsLongAsHeWaits) {
+  GlobalTurn turn{tick};
+  SchedulingEntity &guest = made(), &other = made();
+  EXPECT_EQ(turn.guest(), nullptr);
+  turn.note_guest(guest);
+  turn.end(&other);
+  EXPECT_EQ(turn.guest(), &guest);
+  turn.end(&guest);
+  EXPECT_EQ(turn.guest(), nullptr);
+  turn.note_guest(other);
+  turn.forget(other);
+  EXPECT_EQ(turn.guest(), nullptr);
+}
+
+TEST_F(Queue, HostsAndIdleCoresFindEachOther) {
+  const CoreSet all = CoreSet::first(3);
+  EXPECT_FALSE(queue_->begin_hosting(CoreId{0}, all)) << "nobody is idle";
+  ASSERT_TRUE(queue_->begin_idle(CoreId{1}));
+  EXPECT_EQ(queue_->host_to_tell(CoreSet::of(CoreId{2})), no_core);
+  EXPECT_EQ(queue_->host_to_tell(all), CoreId{0});
+  EXPECT_EQ(queue_->host_to_tell(all), no_core) << "it is told once";
+  EXPECT_TRUE(queue_->begin_hosting(CoreId{0}, all));
+  EXPECT_FALSE(queue_->begin_hosting(CoreId{0}, CoreSet::of(CoreId{2}))) << "of another group";
+  queue_->end_hosting(CoreId{0});
+  EXPECT_EQ(queue_->host_to_tell(all), no_core);
+}
+
 TEST_F(Queue, ACoreOfRealTimeThreadsTakesAGuestInTheEnd) {
   GlobalTurn turn{tick};
   SchedulingEntity& urgent = made();
