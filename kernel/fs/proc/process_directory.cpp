@@ -121,8 +121,9 @@ constexpr GeneratedDirectory descriptors{.nodes = {},
 
 // ---- fdinfo/ -------------------------------------------------------------------------------------------------------------
 
+// As on Linux the newest first.
 void list_watches(TextBuffer& to, WatchQueue& queue) {
-  for (WatchQueue::Watched at = queue.next_watched(0); at.file; at = queue.next_watched(at.number)) {
+  for (WatchQueue::Watched at = queue.watched_below(INT64_MAX); at.file; at = queue.watched_below(at.number)) {
     to.print("inotify wd:{X} ino:{X} sdev:{X} mask:{X} ignored_mask:0\n", at.number, at.file->attributes().inode,
              at.file->file_system().device(), at.mask);
   }

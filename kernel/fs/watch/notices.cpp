@@ -108,7 +108,7 @@ Result<i32> WatchQueue::watch(const Ref<Inode>& file, u32 mask) {
   ++last_number;
   made->next = file->watches.load(Order::relaxed);
   file->watches.store(made, Order::relaxed);
-  watches.push_back(*made);
+  watches.insert(*made);
   WatchesOfFileSystem& others = file->file_system().watches;
   others.list.push_back(*made);
   ++others.count;
@@ -119,26 +119,23 @@ Result<i32> WatchQueue::watch(const Ref<Inode>& file, u32 mask) {
 Result<void> WatchQueue::forget(i32 number) {
   Ended ended;
   LockGuard guard{all_watches};
-  for (FileWatch* watch = watches.front(); watch != nullptr; watch = watches.next(*watch)) {
-    if (watch->number != number) continue;
-    ended.end(*watch);
-    return {};
-  }
-  return Errno::einval;
+  FileWatch* watch = watches.first_where([&](const FileWatch& one) { return one.number <= number; });
+  if (watch == nullptr || watch->number != number) return Errno::einval;
+  ended.end(*watch);
+  return {};
 }
 
-WatchQueue::Watched WatchQueue::next_watched(i32 after) {
+WatchQueue::Watched WatchQueue::watched_below(i64 before) {
   LockGuard guard{all_watches};
-  for (FileWatch* watch = watches.front(); watch != nullptr; watch = watches.next(*watch)) {  // in the order of their numbers
-    if (watch->number > after) return {watch->number, watch->mask, watch->file};
-  }
-  return {};
+  const FileWatch* watch = watches.first_where([&](const FileWatch& one) { return one.number < before; });
+  if (watch == nullptr) return {};
+  return {watch->number, watch->mask, watch->file};
 }
 
 void WatchQueue::close() {
   Ended ended;
   LockGuard guard{all_watches};
-  while (FileWatch* watch = watches.front()) ended.end(*watch);
+  while (FileWatch* watch = watches.first()) ended.end(*watch);
 }
 
 // ---- notices -------------------------------------------------------------------------------------------------------------

@@ -28,13 +28,13 @@ class WatchQueue final : public RefCounted<WatchQueue> {
   // The number of the watch. eexist, enospc, enomem.
   Result<i32> watch(const Ref<Inode>& file, u32 mask);
   Result<void> forget(i32 number);  // einval
-  // The first watch with a higher number; null `file`: none.
+  // The watch with the highest number below `before`; null `file`: none.
   struct Watched {
     i32 number = 0;
     u32 mask = 0;
     Ref<Inode> file;
   };
-  [[nodiscard]] Watched next_watched(i32 after);
+  [[nodiscard]] Watched watched_below(i64 before);
   // Its last descriptor is closed.
   void close();
 
@@ -44,7 +44,8 @@ class WatchQueue final : public RefCounted<WatchQueue> {
   // The lock of all watches may be held.
   void post(i32 number, u32 event, u32 cookie, std::string_view name) EXCLUDES(lock_);
 
-  IntrusiveList<FileWatch, &FileWatch::link> watches;  // guarded by the lock of all watches
+  // Guarded by the lock of all watches; the newest is the first.
+  RedBlackTree<FileWatch, &FileWatch::by_number, FileWatch::Newer> watches;
   i32 last_number = 0;  // guarded by the lock of all watches
 
  private:
