@@ -13,6 +13,7 @@ enum class FrameState : u8 {
   free,        // first of a free block of the buddy allocator
   local,       // on a core's page list
   used,        // given out
+  copied,      // given out, and a program's own copy of a page of a file
 };
 
 struct Frame {
@@ -24,6 +25,7 @@ struct Frame {
   Atomic<FrameState> current_state{FrameState::inside};
   u16 slab_index = 0;         // the heap: 1 + number of the slab cache that owns this page; 0: none
 
+  [[nodiscard]] bool given_out() const { return state() == FrameState::used || state() == FrameState::copied; }
   [[nodiscard]] FrameState state() const { return current_state.load(Order::relaxed); }
   void set_state(FrameState state) { current_state.store(state, Order::relaxed); }
 };

@@ -187,7 +187,7 @@ void zero_page_in_advance() {
 
 void release_page(Frame& frame) {
   // Looked at while the reference is still held: without it, another core may free the page at once.
-  KERNEL_ASSERT(frame.state() == FrameState::used && frame.order == 0);
+  KERNEL_ASSERT(frame.given_out() && frame.order == 0);
   const u32 before = frame.references.fetch_sub(1, Order::acq_rel);
   KERNEL_ASSERT(before != 0);
   if (before != 1) return;

@@ -362,10 +362,8 @@ class AddressSpace final : public RefCounted<AddressSpace> {
       REQUIRES(lock_);
   Result<void> check_remap(const RemapRequest& request) REQUIRES(lock_);
   [[nodiscard]] PageCounts count_pages(const Area& area) REQUIRES(lock_);
-  // A private page of a file is writable only after it was copied; one that was closed to writing again looks like the file's.
-  [[nodiscard]] static bool is_surely_anonymous(const Area& area, const arch::Translation& found) {
-    return !area.backing || (!area.shared && found.rights.write);
-  }
+  // What is mapped there belongs to the program, not to the area's backing.
+  [[nodiscard]] static bool is_anonymous(const Area& area, const arch::Translation& found);
   void note_page_states(const Area& area, VirtualAddress start, std::span<PageState> pages) REQUIRES(lock_);
   // Lets the area grow where it is, or moves it; answers where it is now, also in caller.note.
   Result<void> resize_area(Caller& caller, const RemapRequest& request, u64 old_length, u64 new_length) REQUIRES(lock_);

@@ -255,6 +255,7 @@ Result<AddressSpace::Settled> AddressSpace::map_missing(Area& area, VirtualAddre
       memcpy(memory::contents(*supply.page), memory::contents(*supply.cached), page_size);
       supply.zeroed = false;
       frame = supply.page;
+      frame->set_state(FrameState::copied);
     }
   }
   TRY(table_.map(page, memory::address_of(*frame), rights));
@@ -295,6 +296,7 @@ Result<AddressSpace::Settled> AddressSpace::break_sharing(Caller& caller, Area& 
   if (supply.page == nullptr) return Settled::wants_page;
   Frame& copy = supply.take_page();
   memcpy(memory::contents(copy), memory::contents(shared), page_size);
+  if (area.backing) copy.set_state(FrameState::copied);
   arch::Rights read_only = rights;
   read_only.write = false;
   const Result<void> mapped = table_.map(page, memory::address_of(copy), read_only);

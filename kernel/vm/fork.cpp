@@ -14,9 +14,10 @@ namespace corral::vm {
 namespace {
 
 // The page at once, instead of sharing it.
-Result<void> copy_page(arch::PageTable& child, VirtualAddress page, const arch::Translation& found) {
+Result<void> copy_page(arch::PageTable& child, const Area& area, VirtualAddress page, const arch::Translation& found) {
   Frame* copy = TRY(memory::allocate_page(memory::Zero::no));
   memcpy(memory::contents(*copy), arch::direct(found.frame), page_size);
+  if (area.backing) copy->set_state(FrameState::copied);
   const Result<void> mapped = child.map(page, memory::address_of(*copy), found.rights);
   if (!mapped.ok()) memory::release_page(*copy);
   return mapped;
@@ -41,7 +42,7 @@ Result<void> AddressSpace::copy_area(AddressSpace& child, Caller& caller, const 
   Result<void> outcome = table_.copy_for_reading(child.table_, area.start, until, copied);
   arch::Translation found;
   if (outcome.ok() && keeps && table_.lookup(until, found)) {
-    outcome = copy_page(child.table_, until, found);
+    outcome = copy_page(child.table_, area, until, found);
     if (outcome.ok()) ++copied.pages;
   }
   if (outcome.ok() && keeps) outcome = table_.copy_for_reading(child.table_, until + page_size, area.end, copied);

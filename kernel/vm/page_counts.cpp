@@ -15,6 +15,12 @@ void PageCounts::add(const PageCounts& other) {
   locked += other.locked;
 }
 
+// A page of a file that has left the cache meanwhile is the program's, too, once that may write it.
+bool AddressSpace::is_anonymous(const Area& area, const arch::Translation& found) {
+  if (!area.backing) return true;
+  return !area.shared && (found.rights.write || memory::frame_of(found.frame).state() == FrameState::copied);
+}
+
 PageCounts AddressSpace::count_pages(const Area& area) {
   struct Context {
     const Area& area;
@@ -25,7 +31,7 @@ PageCounts AddressSpace::count_pages(const Area& area) {
       [](void* c, VirtualAddress, const arch::Translation& found) {
         auto& [of, counts] = *static_cast<Context*>(c);
         // The backing has one of the references to what is not anonymous.
-        const bool anonymous = is_surely_anonymous(of, found);
+        const bool anonymous = is_anonymous(of, found);
         const bool dirty = anonymous || found.rights.write;
         const u64 pages = found.large ? arch::large_page / page_size : 1;
         const u32 references = found.large ? 1 : memory::frame_of(found.frame).references.load(Order::relaxed);

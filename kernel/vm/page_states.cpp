@@ -4,7 +4,6 @@
 
 namespace corral::vm {
 
-// Under lock_. What was copied from a private mapping's file and closed to writing again looks like the file's: that is found out later.
 void AddressSpace::note_page_states(const Area& area, VirtualAddress start, std::span<PageState> pages) {
   struct Context {
     const Area& area;
@@ -17,7 +16,7 @@ void AddressSpace::note_page_states(const Area& area, VirtualAddress start, std:
       [](void* c, VirtualAddress page, const arch::Translation& found) {
         const auto& [of, first, states] = *static_cast<Context*>(c);
         const u64 size = found.large ? arch::large_page : page_size;
-        const bool anonymous = is_surely_anonymous(of, found);
+        const bool anonymous = is_anonymous(of, found);
         // The backing has one of the references to what is not anonymous.
         const u32 references = memory::frame_of(found.frame).references.load(Order::relaxed);
         for (VirtualAddress at = page < first ? first : page; at < page + size; at = at + page_size) {
@@ -35,40 +34,17 @@ void AddressSpace::note_page_states(const Area& area, VirtualAddress start, std:
 void AddressSpace::page_states(VirtualAddress start, std::span<PageState> pages) {
   for (PageState& page : pages) page = {};
   const VirtualAddress end = start + pages.size() * page_size;
-  bool unsure = false;
-  {
-    LockGuard guard{lock_};
-    for (const Area* area = areas_.first_above(start); area != nullptr && area->start < end; area = areas_.next(*area)) {
-      note_page_states(*area, start, pages);
-      unsure = unsure || (area->backing && !area->shared);
-    }
-  }
-  for (u64 i = 0; unsure && i < pages.size(); ++i) {
-    if (!pages[i].present || pages[i].anonymous || shows_backing(start + i * page_size)) continue;
-    const u32 references = memory::frame_of(pages[i].frame).references.load(Order::relaxed);
-    pages[i].anonymous = true;
-    pages[i].mapped_once = references == 1;
+  LockGuard guard{lock_};
+  for (const Area* area = areas_.first_above(start); area != nullptr && area->start < end; area = areas_.next(*area)) {
+    note_page_states(*area, start, pages);
   }
 }
 
 bool AddressSpace::shows_backing(VirtualAddress page) {
-  Ref<Backing> backing;
-  u64 index = 0;
+  LockGuard guard{lock_};
+  const Area* area = areas_.find(page);
   arch::Translation found;
-  {
-    LockGuard guard{lock_};
-    const Area* area = areas_.find(page);
-    if (area == nullptr || !area->backing || !table_.lookup(page, found)) return false;
-    if (area->shared) return true;
-    backing = area->backing;
-    index = area->page_index(page);
-  }
-  Frame* kept = nullptr;
-  backing->pages_at_hand(index, {&kept, 1});
-  if (kept == nullptr) return false;
-  const bool same = memory::address_of(*kept) == found.frame;
-  memory::release_page(*kept);
-  return same;
+  return area != nullptr && table_.lookup(page, found) && !is_anonymous(*area, found);
 }
 
 }  // namespace corral::vm

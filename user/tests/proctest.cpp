@@ -83,7 +83,7 @@ void check_descriptors() {
   close(file);
 }
 
-// Each watch has a line of its own, with what it watches for.
+// Each watch has a line of its own, with what it watches for; the newest comes first.
 void check_watches() {
   const int watcher = inotify_init1(0);
   CHECK_EQ(inotify_add_watch(watcher, "/dev", IN_CREATE | IN_ONESHOT), 1);
@@ -93,6 +93,7 @@ void check_watches() {
   CHECK(take(path) > 0);
   struct stat status;
   CHECK_EQ(stat("/dev/shm", &status), 0);
+  CHECK(strstr(text, "\ninotify wd:2 ") < strstr(text, "\ninotify wd:1 "));
   const unsigned wanted[] = {IN_CREATE | IN_ONESHOT, IN_DELETE | IN_EXCL_UNLINK};
   for (int number = 1; number <= 2; ++number) {
     char start[32];
@@ -105,6 +106,13 @@ void check_watches() {
     CHECK_EQ(mask, wanted[number - 1]);
     if (number == 2) CHECK_EQ(inode, status.st_ino);
   }
+  CHECK_EQ(inotify_add_watch(watcher, "/tmp", IN_CREATE), 3);
+  CHECK_EQ(inotify_rm_watch(watcher, 2), 0);
+  CHECK_ERRNO(inotify_rm_watch(watcher, 2), EINVAL);
+  CHECK_ERRNO(inotify_rm_watch(watcher, 4), EINVAL);
+  CHECK(take(path) > 0);
+  const char* const newest = strstr(text, "\ninotify wd:3 ");
+  CHECK(newest != nullptr && newest < strstr(text, "\ninotify wd:1 ") && strstr(text, "\ninotify wd:2 ") == nullptr);
   CHECK_EQ(close(watcher), 0);
 }
 
@@ -139,6 +147,35 @@ void check_pages() {
   long dirty = 0;
   CHECK(sum != nullptr && sscanf(sum, " Private_Dirty: %ld kB", &dirty) == 1 && dirty >= 20);
   CHECK_EQ(munmap(around, 18 * page), 0);
+}
+
+// A page of a private mapping that was changed is the process's own, even when nobody may write it any more.
+void check_changed_pages() {
+  constexpr size_t page = 4096;
+  const int file = open("/proc/self/exe", O_RDONLY);
+  auto* const area = static_cast<char*>(mmap(nullptr, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0));
+  CHECK(area != MAP_FAILED && close(file) == 0);
+  CHECK(area[0] == '\x7f' && area[page] == area[page] && area[2 * page] == area[2 * page]);
+  CHECK_EQ(amount_in_area(area, "Anonymous"), 0);
+  area[0] = 1;
+  area[3 * page] = 1;
+  CHECK_EQ(amount_in_area(area, "Anonymous"), 8);
+  CHECK_EQ(mprotect(area, 4 * page, PROT_READ), 0);
+  CHECK_EQ(amount_in_area(area, "Anonymous"), 8);
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool own = amount_in_area(area, "Anonymous") == 8 && amount_in_area(area, "Shared_Dirty") >= 8;
+    if (mprotect(area, 4 * page, PROT_READ | PROT_WRITE) != 0) _exit(2);
+    area[2 * page] = 1;
+    _exit(own && amount_in_area(area, "Anonymous") == 12 ? 0 : 1);
+  }
+  int status = -1;
+  CHECK_EQ(waitpid(child, &status, 0), child);
+  CHECK_EQ(status, 0);
+  CHECK_EQ(mprotect(area, page, PROT_NONE), 0);
+  CHECK_EQ(amount_in_area(area, "Anonymous"), 4);
+  CHECK_EQ(amount_in_area(area + page, "Anonymous"), 4);
+  CHECK_EQ(munmap(area, 4 * page), 0);
 }
 
 void check_scores() {
@@ -186,6 +223,7 @@ int main(int argc, char** argv) {
   check_descriptors();
   check_watches();
   check_pages();
+  check_changed_pages();
   check_scores();
   check_settings();
   return check_done();
