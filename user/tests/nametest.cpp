@@ -1,4 +1,5 @@
-// Names: of the machine (uname, sethostname, setdomainname), and in a directory by the old call getdents.
+// Names: of the machine (uname, sethostname, setdomainname), in a directory by the old call getdents, and what becoming of them does to
+// a file's time of change.
 
 #include "tests/check.h"
 
@@ -100,6 +101,47 @@ void test_getdents() {
   CHECK_EQ(rmdir(directory), 0);
 }
 
+// The file has changed since the last call.
+void check_change(int file, timespec& last) {
+  struct stat status;
+  CHECK_EQ(fstat(file, &status), 0);
+  const timespec& now = status.st_ctim;
+  CHECK(now.tv_sec > last.tv_sec || (now.tv_sec == last.tv_sec && now.tv_nsec > last.tv_nsec));
+  last = now;
+  check_sleep_us(20'000);  // Linux's times move by ticks
+}
+
+// Who gets a name, another one, or loses one has changed, though not its contents.
+void test_times_of_change() {
+  char directory[] = "/tmp/names.XXXXXX";
+  CHECK(mkdtemp(directory) != nullptr && chdir(directory) == 0);
+  const int file = open("one", O_RDWR | O_CREAT, 0600);
+  const int other = open("other", O_RDWR | O_CREAT, 0600);
+  CHECK(file >= 0 && other >= 0);
+  struct stat before;
+  struct stat after;
+  timespec last = {};
+  timespec others = {};
+  CHECK_EQ(fstat(file, &before), 0);
+  check_change(file, last);
+  check_change(other, others);
+  CHECK_EQ(link("one", "two"), 0);
+  check_change(file, last);
+  CHECK_EQ(rename("two", "three"), 0);
+  check_change(file, last);
+  CHECK_EQ(syscall(SYS_renameat2, AT_FDCWD, "three", AT_FDCWD, "other", 2), 0);  // RENAME_EXCHANGE
+  check_change(file, last);
+  check_change(other, others);
+  CHECK_EQ(rename("three", "other"), 0);  // in the place of `file`'s second name
+  check_change(file, last);
+  CHECK_EQ(unlink("one"), 0);
+  check_change(file, last);
+  CHECK_EQ(fstat(file, &after), 0);
+  CHECK(after.st_nlink == 0 && after.st_mtim.tv_sec == before.st_mtim.tv_sec &&
+        after.st_mtim.tv_nsec == before.st_mtim.tv_nsec);
+  CHECK(close(file) == 0 && close(other) == 0 && unlink("other") == 0 && chdir("/") == 0 && rmdir(directory) == 0);
+}
+
 // A working directory outside of the root directory has no path.
 void test_unreachable_directory() {
   const pid_t child = fork();
@@ -127,6 +169,7 @@ int main(int argc, char** argv) {
   check_begin("nametest", argc, argv);
   test_names_of_the_machine();
   test_getdents();
+  test_times_of_change();
   test_unreachable_directory();
   return check_done();
 }

@@ -62,6 +62,7 @@ void RamDirectory::insert(Entry& entry, Ref<RamNode> file) {
   } else {
     file->links.fetch_add(1, Order::relaxed);
   }
+  file->touch_changed();
   entry.file = file.release();
   touch_modified();
 }
@@ -77,6 +78,7 @@ Ref<RamNode> RamDirectory::take(Entry& entry) {
   } else {
     file.links.fetch_sub(1, Order::relaxed);
   }
+  file.touch_changed();
   touch_modified();
   return Ref<RamNode>::adopt(&file);
 }
@@ -235,6 +237,8 @@ Result<void> RamDirectory::rename_locked(Entry& entry, RamDirectory& target, Ent
     const int moved = (other.is_directory() ? 1 : 0) - (file.is_directory() ? 1 : 0);
     links.fetch_add(static_cast<u32>(moved), Order::relaxed);
     target.links.fetch_sub(static_cast<u32>(moved), Order::relaxed);
+    file.touch_changed();
+    other.touch_changed();
     touch_modified();
     target.touch_modified();
     return {};

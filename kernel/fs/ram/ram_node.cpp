@@ -44,7 +44,7 @@ Result<void> RamNode::set_attribute(std::string_view name, std::span<const u8> v
     }
   }
   TRY(attributes->set(name, value, setting));
-  changed_ns_.store(wall_time_ns(), Order::relaxed);
+  touch_changed();
   return {};
 }
 
@@ -52,7 +52,7 @@ Result<void> RamNode::remove_attribute(std::string_view name) {
   RamAttributes* attributes = extended_.load(Order::acquire);
   if (attributes == nullptr) return Errno::enodata;
   TRY(attributes->remove(name));
-  changed_ns_.store(wall_time_ns(), Order::relaxed);
+  touch_changed();
   return {};
 }
 
@@ -86,7 +86,7 @@ Result<void> RamNode::change(const AttributeChange& change) {
   if (change.set_group) group_.store(change.group, Order::relaxed);
   if (change.set_accessed) accessed_ns_.store(change.accessed_ns, Order::relaxed);
   if (change.set_modified) modified_ns_.store(change.modified_ns, Order::relaxed);
-  changed_ns_.store(wall_time_ns(), Order::relaxed);
+  touch_changed();
   return {};
 }
 
@@ -105,6 +105,10 @@ void RamNode::touch_modified() {
   const i64 now = wall_time_ns();
   modified_ns_.store(now, Order::relaxed);
   changed_ns_.store(now, Order::relaxed);
+}
+
+void RamNode::touch_changed() {
+  changed_ns_.store(wall_time_ns(), Order::relaxed);
 }
 
 void RamNode::set_times(i64 ns) {

@@ -28,6 +28,7 @@ class RamNode : public Inode {
   [[nodiscard]] virtual u64 size_now() { return 0; }
   [[nodiscard]] virtual u64 pages_now() { return 0; }
   void touch_modified();  // contents changed: mtime and ctime
+  void touch_changed();  // ctime
   void set_times(i64 ns);
   // It can be found by its number from now on. enomem.
   Result<u64> make_handle();
