@@ -45,18 +45,23 @@ Result<bool> finish_shrinking(Thread& thread) {
 }
 
 Result<void> resize_mapped(Thread& thread, Inode& file, OpenFile* open, u64 size) {
-  const bool shorter = file.type() == FileType::regular && size < file.attributes().size;
-  Ref<Operation> shrinking;
-  StepMemory* memory = nullptr;
-  if (shorter && file.mappings.load(Order::seq_cst) != 0) {
+  StepMemory* memory = StepMemory::find(thread);
+  const bool begun = memory != nullptr && memory->cutting;  // its size tells nothing any more
+  const bool shorter = begun || (file.type() == FileType::regular && size < file.attributes().size);
+  if (shorter && !begun) {
     memory = TRY(StepMemory::of(thread));
-    shrinking = Ref<Operation>{Ref<Shrinking>::adopt(TRY(memory::make<Shrinking>(file, size)))};
+    memory->cutting = Ref<Operation>{Ref<Shrinking>::adopt(TRY(memory::make<Shrinking>(file, size)))};
   }
-  TRY(open != nullptr ? open->resize(size) : file.resize(size));
+  const Result<void> resized = open != nullptr ? open->resize(size) : file.resize(size);
+  if (!resized.ok()) {
+    if (shorter && resized.error() != Errno::blocked) memory->cutting = {};
+    return resized.error();
+  }
   notices::tell(file, notices::modified);
   if (!shorter) return {};
   file.cuts.fetch_add(1, Order::seq_cst);
-  if (!shrinking) return {};
+  const Ref<Operation> shrinking = std::exchange(memory->cutting, Ref<Operation>{});
+  if (file.mappings.load(Order::seq_cst) == 0) return {};
   memory->shrinking = shrinking;
   (void)TRY(finish_shrinking(thread));
   return {};

@@ -55,6 +55,8 @@ class StepMemory final : public StepKept {
   void forget_operations();
   // Of a file that is mapped (fs/shrinking.h); null: none is under way.
   Ref<Operation> shrinking;
+  // The same, of a file that an earlier run may have made shorter, before it had to wait for the end of that.
+  Ref<Operation> cutting;
   void begin_run() override { next_walk_ = next_operation_ = 0; }
   // When this step first waited for a file server: what was asked for since then is not asked for again.
   const Instant since;
