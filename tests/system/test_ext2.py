@@ -113,7 +113,7 @@ class Ext2(unittest.TestCase):
         machine = self.boot(cores=4, disks=tuple(images))
         for place, disk in (("/a", "vda"), ("/b", "vdb")):
             self.check(machine, f"mkdir {place}; mount -t ext2 /dev/{disk} {place}")
-            for program in ("ext2test", "shrinktest"):
+            for program in ("ext2test", "shrinktest", "writerstest"):
                 self.assertIn("checks ok", self.check(machine, f"DIRECTORY={place} /tests/{program}"))
         self.check(machine, "umount /a")
         machine.send("poweroff -f\n")  # the other one is left in order as well

@@ -57,6 +57,13 @@ bool FilePages::has_dirty() {
   return dirty_count_ + writing_count_ + mapped_count_ != 0;
 }
 
+bool FilePages::take_size(u64 size, Instant asked) {
+  LockGuard guard{lock_};
+  if (dirty_count_ + writing_count_ + mapped_count_ != 0 || written_at_ >= asked) return false;
+  size_ = size;
+  return true;
+}
+
 CachedPage* FilePages::find(u64 index) const {
   CachedPage* page = pages_.first_where([&](const CachedPage& p) { return p.index >= index; });
   return page != nullptr && page->index == index ? page : nullptr;

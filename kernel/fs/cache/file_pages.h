@@ -7,6 +7,8 @@
 //
 // A file system derives from Store. Where a file's bytes are is its business; it may wait for that only in find() and reserve().
 // lock_ (rank page_cache) protects the index and all page states; no bytes are copied and no Store function is called with it.
+// Who moves the end holds end_, so that a write which appends, or reaches behind the end, is before or after all others that do, and before
+// or after each resize. Writes inside the file do not need it: one that meets a cut is done again, with it.
 // Context: the calling thread's step, unless a function says otherwise.
 #pragma once
 
@@ -58,6 +60,9 @@ class FilePages {
 
   [[nodiscard]] u64 size() EXCLUDES(lock_);
   void set_size(u64 size) EXCLUDES(lock_);  // as the file system knows it, when it is first seen; drops nothing
+  // The same, as whoever keeps the file has answered to a question of then. False: it is not believed, for a page was dirty or on its way
+  // since, so that this side knows better.
+  [[nodiscard]] bool take_size(u64 size, Instant asked) EXCLUDES(lock_);
   [[nodiscard]] u64 pages_in_memory() EXCLUDES(lock_);
 
   // As Inode::read and write: at most `size` bytes; fewer than asked when the rest would have to be waited for.
@@ -77,8 +82,10 @@ class FilePages {
   // the caller; null: none is cut. When the file grows, room behind its old end, as far as a mapping may write there. blocked or
   // eagain; enospc, eio, enomem.
   Result<Frame*> hold_end(u64 size, Waiter* waiter) EXCLUDES(lock_);
-  // The file has `size` bytes from now on. Pages behind it are forgotten, after those that are under way have arrived: blocked.
-  Result<void> truncate(u64 size, Waiter& waiter) EXCLUDES(lock_);
+  // The file has `size` bytes from now on. Pages behind it are forgotten, after those that are under way have arrived: blocked. With
+  // end_lock(), which is taken before the file system's own locks.
+  Result<void> truncate(u64 size, Waiter& waiter) REQUIRES(end_) EXCLUDES(lock_);
+  [[nodiscard]] SpinLock& end_lock() RETURN_CAPABILITY(end_) { return end_; }
   // Brings every page that was dirty at the first call to where the file is. `progress` is 0 at the first call and the caller
   // keeps it. blocked; eio, enospc: some page could not be written since the last call that said so.
   Result<void> flush(u64& progress, Waiter& waiter) EXCLUDES(lock_);
@@ -124,9 +131,11 @@ class FilePages {
   struct Piece {
     Transfer& transfer;
     u64 at;  // behind transfer.done()
+    u64 cuts;  // of the file, when the write began
     u64 index, in_page, bytes;
     [[nodiscard]] u64 offset() const { return index * page_size + in_page; }
   };
+  // estale: the file was cut since the write began, which has to be done again.
   Result<void> write_piece(const Piece& piece, Waiter* waiter) EXCLUDES(lock_);
   // Into a page that need not be read first and was not there. eexist: now it is.
   Result<void> write_new_page(const Piece& piece, Waiter* waiter) EXCLUDES(lock_);
@@ -136,7 +145,9 @@ class FilePages {
   Result<void> extend_mapped_end(u64 size, Waiter* waiter) EXCLUDES(lock_);
   // These bytes of the page have a place where they can be written to.
   Result<void> give_place(u64 index, u32 from, u32 to, Waiter* waiter) EXCLUDES(lock_);
-  Result<u64> write_pieces(u64 offset, Transfer& transfer, u64 at, u64 size, Waiter* waiter) EXCLUDES(lock_);
+  // Without the end's lock estale: it reaches behind the end, or did so for a while, since the file was cut.
+  enum class Place : u8 { inside, end_is_held };
+  Result<u64> write_pieces(u64 offset, Transfer& transfer, u64 at, u64 size, Place where, Waiter* waiter) EXCLUDES(lock_);
   // Waits while too much is dirty.
   Result<void> hold_back(Waiter* waiter) EXCLUDES(lock_);
   void note_dirty(CachedPage& page) REQUIRES(lock_);
@@ -153,7 +164,7 @@ class FilePages {
 
   Inode& inode_;
   Store& store_;
-  SpinLock end_{Rank::file_end, "end of file"};  // appending, so that two writers do not find the same end
+  SpinLock end_{Rank::file_end, "end of file"};  // whoever moves it
   SpinLock lock_{Rank::page_cache, "file pages"};
   RedBlackTree<CachedPage, &CachedPage::by_index, Before> pages_ GUARDED_BY(lock_);
   WaitQueue arrivals_{lock_};  // those who wait for the end of all that is under way
@@ -165,6 +176,7 @@ class FilePages {
   u64 expected_ GUARDED_BY(lock_) = 0;  // the page after the last run that was read
   u64 window_ GUARDED_BY(lock_) = 0;
   u64 cuts_ GUARDED_BY(lock_) = 0;  // how often it was made shorter
+  Instant written_at_ GUARDED_BY(lock_){};  // when the last page arrived where the file is
   Errno write_error_ GUARDED_BY(lock_){};
 };
 

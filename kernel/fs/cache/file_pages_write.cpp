@@ -1,4 +1,5 @@
 // Writing into pages of files, and bringing them to where the files are. See file_pages.h.
+#include "device/clock.h"
 #include "fs/cache/file_pages.h"
 #include "fs/cache/reclaim.h"
 #include "fs/cache/write_back.h"
@@ -61,15 +62,16 @@ Result<bool> FilePages::write_into(const Piece& piece, Frame& frame) {
   const Result<void> copied = piece.transfer.get(piece.at, to, piece.bytes);
   LockGuard guard{lock_};
   const u64 end = piece.offset() + piece.bytes;
-  if (!copied.ok()) {
+  const bool cut = piece.cuts != cuts_;
+  if (!copied.ok() || cut) {
     if (end > size_) {  // what may have been copied lies behind the end: bytes there are zero
       const u64 first = larger(piece.offset(), size_);
       memset(to + (first - piece.offset()), 0, end - first);
     }
-    return copied.error();
+    return cut ? Errno::estale : copied.error();
   }
   CachedPage* page = find(piece.index);
-  if (page == nullptr || page->frame != &frame) return true;  // cut off meanwhile
+  if (page == nullptr || page->frame != &frame) return true;  // discarded meanwhile
   const u32 from = static_cast<u32>(piece.in_page);
   if (!store_.holds(page->place, from, from + static_cast<u32>(piece.bytes))) return false;
   size_ = larger(size_, end);
@@ -108,8 +110,9 @@ Result<void> FilePages::write_new_page(const Piece& piece, Waiter* waiter) {
     if (error == Errno{}) {
       page->place = place;
       page->state = CachedPage::State::valid;
-      size_ = larger(size_, piece.offset() + piece.bytes);
+      size_ = larger(size_, piece.offset() + piece.bytes);  // who cuts the file waits for this page
       note_dirty(*page);
+      if (piece.cuts != cuts_) return Errno::estale;
       return {};
     }
     remove(*page);
@@ -151,19 +154,25 @@ Result<void> FilePages::hold_back(Waiter* waiter) {
   return arrivals_.wait_uninterruptible(*waiter);
 }
 
-Result<u64> FilePages::write_pieces(u64 offset, Transfer& transfer, u64 at, u64 size, Waiter* waiter) {
+Result<u64> FilePages::write_pieces(u64 offset, Transfer& transfer, u64 at, u64 size, Place where, Waiter* waiter) {
   if (offset >= largest_file) return Errno::efbig;
   size = smaller(size, largest_file - offset);
+  u64 cuts = 0;
+  {
+    LockGuard guard{lock_};
+    if (where == Place::inside && offset + size > size_) return Errno::estale;
+    cuts = cuts_;
+  }
   TRY(hold_back(waiter));
   TRY(extend_mapped_end(offset + size, waiter));
   u64 done = 0;
   while (done < size) {
     const u64 place = offset + done;
     const u64 in_page = place % page_size;
-    const Piece piece{transfer, at + done, place / page_size, in_page, smaller(size - done, page_size - in_page)};
+    const Piece piece{transfer, at + done, cuts, place / page_size, in_page, smaller(size - done, page_size - in_page)};
     const Result<void> written = write_piece(piece, done == 0 ? waiter : nullptr);
     if (!written.ok()) {
-      if (done == 0 || written.error() == Errno::blocked) return written.error();
+      if (done == 0 || written.error() == Errno::blocked || written.error() == Errno::estale) return written.error();
       break;  // the rest comes by the next call
     }
     done += piece.bytes;
@@ -172,13 +181,16 @@ Result<u64> FilePages::write_pieces(u64 offset, Transfer& transfer, u64 at, u64 
 }
 
 Result<u64> FilePages::write(u64 offset, Transfer& transfer, u64 at, u64 size, Waiter* waiter) {
-  return write_pieces(offset, transfer, at, size, waiter);
+  Result<u64> done = write_pieces(offset, transfer, at, size, Place::inside, waiter);
+  if (done.ok() || done.error() != Errno::estale) return done;
+  LockGuard guard{end_};
+  return write_pieces(offset, transfer, at, size, Place::end_is_held, waiter);
 }
 
 Result<u64> FilePages::append(Transfer& transfer, u64 at, u64 size, u64& end, Waiter* waiter) {
   LockGuard guard{end_};
   const u64 start = FilePages::size();
-  const Result<u64> done = write_pieces(start, transfer, at, size, waiter);
+  const Result<u64> done = write_pieces(start, transfer, at, size, Place::end_is_held, waiter);
   if (!done.ok()) {
     LockGuard size_guard{lock_};
     size_ = start;  // it is all written again after the wait
@@ -266,6 +278,7 @@ void FilePages::finish_write(PageRun& run, Result<u64> moved) {
     run.pages_[i]->writing = false;
     --writing_count_;
   }
+  written_at_ = clock::now();
   // As on Linux the pages count as written: whoever synchronises is told.
   if (!moved.ok()) write_error_ = moved.error();
   if (moved.ok() && moved.value() < run.bytes_) write_error_ = Errno::eio;

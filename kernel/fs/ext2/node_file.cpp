@@ -178,6 +178,7 @@ Result<void> FileNode::resize(u64 size) {
   const i64 now = wall_time_ns();
   {
     // At once, so that nobody takes a block behind the new end before those there are given back.
+    LockGuard ending{pages_.end_lock()};
     LockGuard guard{ext2().lock()};
     if (keep_ != nothing) return pause_step(thread);
     const bool shorter = size < pages_.size();

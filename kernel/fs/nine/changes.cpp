@@ -341,7 +341,10 @@ Result<void> FileNode::resize(u64 size) {
   if (size >> 62 != 0) return Errno::efbig;
   Thread& thread = stepping_thread();
   (void)TRY(StepMemory::perform(thread, [&]() -> Result<Ref<Operation>> {
-    TRY(pages_.truncate(size, thread));
+    {
+      LockGuard ending{pages_.end_lock()};
+      TRY(pages_.truncate(size, thread));
+    }
     return operation<AttributesChange>(*this, AttributeChange{}, true, size);
   }));
   return {};

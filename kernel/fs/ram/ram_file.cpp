@@ -150,6 +150,19 @@ Result<u64> RamFile::read(u64 offset, Transfer& transfer, u64 at, u64 size) {
 Result<u64> RamFile::write(u64 offset, Transfer& transfer, u64 at, u64 size) {
   if (offset >= max_size) return Errno::efbig;
   size = smaller(size, max_size - offset);
+  Result<u64> done = write_pages(offset, transfer, at, size, Place::inside);
+  if (done.ok() || done.error() != Errno::estale) return done;
+  LockGuard guard{end_};
+  return write_pages(offset, transfer, at, size, Place::end_is_held);
+}
+
+Result<u64> RamFile::write_pages(u64 offset, Transfer& transfer, u64 at, u64 size, Place where) {
+  u64 cuts = 0;
+  {
+    LockGuard guard{data_};
+    if (where == Place::inside && offset + size > size_) return Errno::estale;
+    cuts = cuts_;
+  }
   u64 done = 0;
   Errno error{};
   while (done < size) {
@@ -174,9 +187,11 @@ Result<u64> RamFile::write(u64 offset, Transfer& transfer, u64 at, u64 size) {
     }
     u8* to = memory::contents(*held) + in_page;
     const Result<void> copied = transfer.get(at + done, to, now);
+    bool cut = false;
     {
       LockGuard guard{data_};
-      if (copied.ok()) {
+      cut = cuts != cuts_;
+      if (copied.ok() && !cut) {
         size_ = larger(size_, place + now);
       } else if (place + now > size_) {  // what may have been copied lies beyond the end: bytes there are zero
         const u64 first = larger(place, size_);
@@ -184,6 +199,7 @@ Result<u64> RamFile::write(u64 offset, Transfer& transfer, u64 at, u64 size) {
       }
     }
     memory::release_page(*held);
+    if (cut) return Errno::estale;
     if (!copied.ok()) {
       error = copied.error();
       break;
@@ -198,9 +214,10 @@ Result<u64> RamFile::write(u64 offset, Transfer& transfer, u64 at, u64 size) {
 Result<u64> RamFile::append(Transfer& transfer, u64 at, u64 size, u64& end) {
   LockGuard guard{end_};
   const u64 start = size_now();
-  const Result<u64> done = write(start, transfer, at, size);
+  if (start >= max_size) return Errno::efbig;
+  const Result<u64> done = write_pages(start, transfer, at, smaller(size, max_size - start), Place::end_is_held);
   if (!done.ok()) {
-    if (done.error() == Errno::blocked && size_now() > start) (void)resize(start);  // it is all written again after the wait
+    if (done.error() == Errno::blocked && size_now() > start) (void)set_end(start);  // it is all written again after the wait
     return done.error();
   }
   end = start + done.value();
@@ -209,12 +226,18 @@ Result<u64> RamFile::append(Transfer& transfer, u64 at, u64 size, u64& end) {
 
 Result<void> RamFile::resize(u64 size) {
   if (size > max_size) return Errno::efbig;
+  LockGuard guard{end_};
+  return set_end(size);
+}
+
+Result<void> RamFile::set_end(u64 size) {
   u64 freed = 0;
   {
     LockGuard guard{data_};
     const u32 seals = seals_.load(Order::relaxed);
     if ((size < size_ && (seals & seal_shrink) != 0) || (size > size_ && (seals & seal_grow) != 0)) return Errno::eperm;
     if (size < size_) {
+      ++cuts_;
       freed = remove_pages_from(round_up(size, page_size) / page_size);
       if (size < origin_.size()) origin_ = origin_.first(size);
       if (Frame* last = pages_.find(size / page_size); last != nullptr && size % page_size != 0) {

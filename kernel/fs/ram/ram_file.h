@@ -2,7 +2,9 @@
 // mapped; every other page is allocated when it is first written, and counted against the file system's limit.
 //
 // data_ (rank page_cache: it may be taken by a page fault inside the address space's lock) protects index, size and origin.
-// Bytes are copied without it: a page in the index has a reference for the time of the copy.
+// Bytes are copied without it: a page in the index has a reference for the time of the copy. Who moves the end holds end_, so that a
+// write which appends, or reaches behind the end, is before or after all others that do, and before or after each resize. Writes inside
+// the file do not need it: one that meets a cut is done again, with it.
 #pragma once
 
 #include "fs/page_index.h"
@@ -53,10 +55,14 @@ class RamFile : public RamNode {
   [[nodiscard]] bool is_hole(u64 page) REQUIRES(data_);
   u64 clear_page(u64 index, u64 from, u64 to) REQUIRES(data_);
 
+  // The pieces of a write. Without the end's lock estale: it reaches behind the end, or did so for a while, since the file was cut.
+  enum class Place : u8 { inside, end_is_held };
+  Result<u64> write_pages(u64 offset, Transfer& transfer, u64 at, u64 size, Place where) EXCLUDES(data_);
+  Result<void> set_end(u64 size) REQUIRES(end_) EXCLUDES(data_);
   // The page, made (from the origin or zero) if there is none.
   Result<Frame*> obtain(u64 index) REQUIRES(data_);
 
-  SpinLock end_{Rank::file_end, "end of file"};  // appending, so that two writers do not find the same end
+  SpinLock end_{Rank::file_end, "end of file"};  // whoever moves it
   SpinLock data_{Rank::page_cache, "file data"};
   PageIndex pages_ GUARDED_BY(data_);
   // Pages below this came with the archive: copies of them (programs are mapped from such) do not count against the file
@@ -65,6 +71,7 @@ class RamFile : public RamNode {
   u64 remove_pages_from(u64 index) REQUIRES(data_);  // answers how many of them were counted
   std::span<const u8> origin_ GUARDED_BY(data_);  // bytes of pages that are not in the index
   u64 size_ GUARDED_BY(data_) = 0;
+  u64 cuts_ GUARDED_BY(data_) = 0;  // how often it became shorter
   u64 page_count_ GUARDED_BY(data_) = 0;
   u32 writable_mappings_ GUARDED_BY(data_) = 0;
   Atomic<u32> seals_{1};  // seal_seal: changed under data_

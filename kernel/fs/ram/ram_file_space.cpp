@@ -96,9 +96,10 @@ Result<void> RamFile::allocate(u32 mode, u64 offset, u64 length, u64& progress) 
     const Result<Frame*> page = obtain(first + progress);
     if (!page.ok()) return page.error();
   }
-  {
+  if ((mode & allocate_keep_size) == 0) {
+    LockGuard ending{end_};
     LockGuard guard{data_};
-    if ((mode & allocate_keep_size) == 0 && to > size_) size_ = to;
+    size_ = larger(size_, to);
   }
   touch_modified();
   return {};
