@@ -95,6 +95,16 @@ class Folders(unittest.TestCase):
                 with self.subTest(program=program, cores=cores):
                     self.assertIn("checks ok", self.check(machine, f"TEST_WITHOUT_FIFO=1 TEST_DIRECTORY=/mnt /tests/{program}"))
 
+    def test_programs_in_a_directory(self) -> None:
+        machine = self.boot(4)
+        for program in ("shrinktest", "writerstest"):
+            with self.subTest(program=program):
+                self.assertIn("checks ok", self.check(machine, f"DIRECTORY=/mnt /tests/{program}"))
+
+    def test_what_is_to_be_kept_at_once_is_there(self) -> None:
+        self.assertIn("checks ok", self.check(self.boot(), "KEPT=/mnt/kept /tests/writerstest"))
+        self.assertEqual((self.folder / "kept").read_bytes(), b"x" * 69930)
+
     def test_more_data_than_memory(self) -> None:
         data = random.Random(2).randbytes(1 << 20)
         with (self.folder / "large").open("wb") as file:

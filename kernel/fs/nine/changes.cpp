@@ -1,5 +1,6 @@
 // What changes files and names of a 9P server. Each change is an Operation that the step which asked for it keeps
 // (fs/step_memory.h), so the server is asked once, and the step that asked gets the answer.
+#include "device/clock.h"
 #include "fs/nine/file_system.h"
 #include "lib/memory_functions.h"
 #include "memory/heap.h"
@@ -33,7 +34,14 @@ u32 fid_of(Node& node) {
 class AttributesChange final : public Conversation {
  public:
   AttributesChange(Node& node, const AttributeChange& change, bool resizes, u64 size)
-      : Conversation{node.server()}, node_{Ref<Node>::share(node)}, change_{change}, resizes_{resizes}, size_{size} {}
+      : Conversation{node.server()}, node_{Ref<Node>::share(node)}, change_{change}, resizes_{resizes}, size_{size} {
+    LockGuard guard{node.nine().names()};
+    ++node.changing;
+  }
+  ~AttributesChange() override {
+    LockGuard guard{node_->nine().names()};
+    --node_->changing;
+  }
 
  private:
   Result<void> talk(Waiter& waiter) override;
@@ -62,6 +70,7 @@ Result<void> AttributesChange::talk(Waiter& waiter) {
     to.word64(static_cast<u64>(change_.modified_ns % second));
   }));
   LockGuard guard{node_->nine().names()};
+  node_->changed = clock::now();
   Attributes& known = node_->known;
   if (change_.set_permissions) known.permissions = change_.permissions;
   if (change_.set_user) known.user = change_.user;
@@ -92,6 +101,7 @@ class CreateChange final : public Conversation {
   const KeptName name_;
   const Creation creation_;  // its target is used in the first run only
   const u32 opened_, fid_;
+  const Instant asked_ = clock::now();
 };
 
 Result<void> CreateChange::create(Waiter& waiter) {
@@ -163,7 +173,7 @@ Result<void> CreateChange::talk(Waiter& waiter) {
   NineFileSystem& nine = directory_->nine();
   Leftovers leftovers{server_};
   LockGuard guard{nine.names()};
-  Ref<Node> node = TRY(nine.adopt(attributes, fid_, directory_.get(), name_.text(), leftovers));
+  Ref<Node> node = TRY(nine.adopt(attributes, asked_, fid_, directory_.get(), name_.text(), leftovers));
   if (node->type() == FileType::regular && creation_.type == FileType::regular) {
     static_cast<FileNode&>(*node).set_write_fid(opened_);
   }
@@ -201,6 +211,13 @@ class LinkChange final : public Conversation {
   Ref<Node> file_;
 };
 
+// With names() held: a name of it is gone.
+void lose_name(Node& file) {
+  if (file.known.links > 0) --file.known.links;
+  file.changed = clock::now();
+  file.name_lost = true;
+}
+
 class UnlinkChange final : public Conversation {
  public:
   UnlinkChange(DirectoryNode& directory, std::string_view name, bool is_directory)
@@ -222,7 +239,8 @@ class UnlinkChange final : public Conversation {
     file = directory_->known_file(name_.text());
     if (file) {
       if (file->place.is(*directory_, name_.text())) leftovers.add(file->place.leave());
-      file->known.links = is_directory_ || file->known.links == 0 ? 0 : file->known.links - 1;
+      if (is_directory_) file->known.links = 0;
+      lose_name(*file);
       file->known.changed_ns = wall_time_ns();
     }
     directory_->set_name(name_.text(), nullptr, leftovers);
@@ -284,7 +302,7 @@ Result<void> RenameChange::talk(Waiter& waiter) {
   if (replaced && replaced.get() == file.get()) return {};  // two names of one file: both stay
   if (replaced) {
     leftovers.add(replaced->place.leave());
-    if (replaced->known.links > 0) --replaced->known.links;
+    lose_name(*replaced);
   }
   from_->set_name(name_.text(), nullptr, leftovers);
   to_->forget_name(new_name_.text(), leftovers);
@@ -341,11 +359,12 @@ Result<void> FileNode::resize(u64 size) {
   if (size >> 62 != 0) return Errno::efbig;
   Thread& thread = stepping_thread();
   (void)TRY(StepMemory::perform(thread, [&]() -> Result<Ref<Operation>> {
-    {
-      LockGuard ending{pages_.end_lock()};
-      TRY(pages_.truncate(size, thread));
-    }
-    return operation<AttributesChange>(*this, AttributeChange{}, true, size);
+    // First: from now on nobody believes the server's old size.
+    Result<Ref<Operation>> change = operation<AttributesChange>(*this, AttributeChange{}, true, size);
+    if (!change.ok()) return change;
+    LockGuard ending{pages_.end_lock()};
+    TRY(pages_.truncate(size, thread));
+    return change;
   }));
   return {};
 }

@@ -19,6 +19,7 @@ class MountOperation final : public Conversation {
  private:
   Result<void> talk(Waiter& waiter) override;
   const u32 root_fid_;
+  const Instant asked_ = clock::now();
 };
 
 Result<void> MountOperation::talk(Waiter& waiter) {
@@ -41,7 +42,7 @@ Result<void> MountOperation::talk(Waiter& waiter) {
   Ref<Node> root;
   {
     LockGuard guard{made->names()};
-    root = TRY(made->adopt(attributes, root_fid_, nullptr, {}, leftovers));
+    root = TRY(made->adopt(attributes, asked_, root_fid_, nullptr, {}, leftovers));
   }
   made->set_root(root);
   mounted = made;
@@ -95,8 +96,8 @@ void NineFileSystem::forget(Node& node) {
   nodes_.remove(node);
 }
 
-Result<Ref<Node>> NineFileSystem::adopt(const FileAttributes& attributes, u32 fid, Node* parent, std::string_view name,
-                                        Leftovers& leftovers) {
+Result<Ref<Node>> NineFileSystem::adopt(const FileAttributes& attributes, Instant asked, u32 fid, Node* parent,
+                                        std::string_view name, Leftovers& leftovers) {
   Ref<Node> node;
   Node* old = find(attributes.qid.path);
   if (old != nullptr && old->type() != type_of_mode(attributes.mode)) {  // another file with an old one's number
@@ -106,7 +107,9 @@ Result<Ref<Node>> NineFileSystem::adopt(const FileAttributes& attributes, u32 fi
   if (old != nullptr && old->retain_if_alive()) {
     node = Ref<Node>::adopt(old);
     leftovers.add_fid(std::exchange(node->fid, fid));  // the path that the server remembers with it is the newest
-    if (node->update(attributes)) leftovers.add_outdated(*node);
+    if (node->changed < asked) node->name_lost = false;
+    const bool believed = node->changing == 0 && node->changed < asked;
+    if (believed && node->update(attributes, asked)) leftovers.add_outdated(*node);
   } else {
     if (old != nullptr) forget(*old);
     Result<Ref<Node>> made = Node::make(*this, attributes, fid);

@@ -54,9 +54,10 @@ class NineFileSystem final : public FileSystem {
   [[nodiscard]] Server& server() { return server_; }
   [[nodiscard]] SpinLock& names() RETURN_CAPABILITY(names_) { return names_; }
 
-  // The file that has these attributes, known already or made now; it takes over `fid`. `parent` null: the root. enomem.
-  Result<Ref<Node>> adopt(const FileAttributes& attributes, u32 fid, Node* parent, std::string_view name, Leftovers& leftovers)
-      REQUIRES(names_);
+  // The file that has these attributes, known already or made now; it takes over `fid`. `asked`: when the server was asked for them, or
+  // before. `parent` null: the root. enomem.
+  Result<Ref<Node>> adopt(const FileAttributes& attributes, Instant asked, u32 fid, Node* parent, std::string_view name,
+                          Leftovers& leftovers) REQUIRES(names_);
   void set_root(const Ref<Node>& root);  // before it is mounted
   // The file was used: it is among the last to be forgotten.
   void touch(Node& node, Leftovers& leftovers) REQUIRES(names_);

@@ -91,7 +91,7 @@ Attributes Node::attributes() {
   return answer;
 }
 
-bool Node::update(const FileAttributes& fresh) {
+bool Node::update(const FileAttributes& fresh, Instant) {
   const i64 before = known.changed_ns;
   known = attributes_of(fresh, known.device);
   if (before != known.changed_ns) link_ = {};

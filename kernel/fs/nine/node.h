@@ -35,8 +35,8 @@ class Node : public Inode {
   [[nodiscard]] NineFileSystem& nine() const;
   [[nodiscard]] Server& server() const;
 
-  // The server's attributes as of now; true: the contents are not those that were known.
-  virtual bool update(const FileAttributes& fresh);
+  // The server's attributes, for which it was asked then; true: the contents are not those that were known.
+  virtual bool update(const FileAttributes& fresh, Instant asked);
   // Forgets clean pages; no lock held.
   virtual void forget_pages() {}
   virtual void note_attributes(Attributes& attributes) { (void)attributes; }  // adds what only it knows
@@ -52,6 +52,9 @@ class Node : public Inode {
   u32 fid;
   Attributes known;
   Place place;
+  u32 changing = 0;  // changes of its attributes that are under way
+  Instant changed{};  // when the server answered the last one: what it was asked before that is not believed
+  bool name_lost = false;  // one that it had: the server may remember that one with the fid, which leads nowhere then
   bool detached = false;  // it is in no table any more: its last reference goes
 
  private:
@@ -70,7 +73,7 @@ class FileNode final : public Node, private FilePages::Store {
   Result<void> sync(u64& progress) override;
   Result<Ref<vm::Backing>> backing() override;
   Result<Ref<OpenFile>> open(const OpenRequest& request) override;
-  bool update(const FileAttributes& fresh) override;
+  bool update(const FileAttributes& fresh, Instant asked) override;
   void forget_pages() override { pages_.forget_clean(); }
   void note_attributes(Attributes& attributes) override;
 

@@ -74,13 +74,12 @@ FileNode::~FileNode() {
   server().clunk(write_fid_.load(Order::relaxed));
 }
 
-bool FileNode::update(const FileAttributes& fresh) {
-  // What was written here and is not there yet makes this side the one that knows.
-  if (pages_.has_dirty()) return false;
+bool FileNode::update(const FileAttributes& fresh, Instant asked) {
+  const u64 size = pages_.size();
+  if (!pages_.take_size(fresh.size, asked)) return false;
   const bool own = std::exchange(written_, false);
-  const bool changed = (!own && known.modified_ns != fresh.modified_ns) || pages_.size() != fresh.size;
-  (void)Node::update(fresh);
-  pages_.set_size(fresh.size);
+  const bool changed = (!own && known.modified_ns != fresh.modified_ns) || size != fresh.size;
+  (void)Node::update(fresh, asked);
   return changed;
 }
 

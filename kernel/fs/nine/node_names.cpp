@@ -167,7 +167,7 @@ Result<Ref<Inode>> DirectoryNode::lookup(std::string_view name) {
         clock::now() < entry->checked + NineFileSystem::validity || (memory != nullptr && entry->checked >= memory->since);
     if (fresh && !entry->exists) return Errno::enoent;
     Ref<Node> file = fresh ? nine().file_with(entry->file) : Ref<Node>{};
-    if (file) {
+    if (file && !file->name_lost) {
       nine().touch(*file, leftovers);
       return Ref<Inode>{file};
     }
@@ -196,7 +196,7 @@ Result<Ref<Inode>> DirectoryNode::lookup(std::string_view name) {
     return error;
   }
   entry->file = talk->attributes.qid.path;
-  Result<Ref<Node>> file = nine().adopt(talk->attributes, talk->fid, this, name, leftovers);
+  Result<Ref<Node>> file = nine().adopt(talk->attributes, talk->asked, talk->fid, this, name, leftovers);
   if (!file.ok()) return file.error();
   return Ref<Inode>{file.take()};
 }

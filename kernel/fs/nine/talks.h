@@ -2,6 +2,7 @@
 // can wait for one answer; that object's lock is held in run(). What becomes of the answer is up to the object.
 #pragma once
 
+#include "device/clock.h"
 #include "fs/nine/server.h"
 #include "memory/frame.h"
 
@@ -21,6 +22,7 @@ class LookupTalk final : public Conversation {
 
  public:
   const u32 fid;
+  const Instant asked = clock::now();
   FileAttributes attributes;
 };
 
