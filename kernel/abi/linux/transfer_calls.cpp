@@ -1,5 +1,6 @@
 // read, write, their vector and positioned forms. Source: Linux man-pages read(2), readv(2), pread(2).
-// Progress over waits is kept in step.word[progress].
+// Progress over waits is kept in step.word[progress]; once all that is to be written to a file has been written, and waits for the file
+// to be kept (O_DSYNC), its size and that wait's progress in two others.
 #include "abi/linux/held_file.h"
 #include "fs/inode.h"
 #include "fs/watch/notices.h"
@@ -12,7 +13,7 @@ namespace {
 using fs::OpenFile;
 using fs::Transfer;
 
-constexpr unsigned progress = 0;  // the word of the thread's StepState
+constexpr unsigned progress = 0, written_before = 1, sync_progress = 2;  // words of the thread's StepState
 constexpr u64 max_transfer = 0x7fff'f000;
 
 enum class Direction : u8 { in, out };
@@ -63,18 +64,32 @@ Result<i64> told(OpenFile& file, Direction direction, Result<u64> outcome) {
   return count_of(static_cast<Result<u64>&&>(outcome));
 }
 
-Result<i64> move(Call& call, OpenFile& file, Transfer& transfer, Direction direction) {
-  return told(file, direction,
-              direction == Direction::in ? file.read(call.thread, transfer) : file.write(call.thread, transfer));
+// The outcome of `write()`. What was written with O_DSYNC, or is wanted so (`keeps`), is where the file is kept before the call answers.
+template <class Write>
+Result<i64> write_and_keep(Call& call, OpenFile& file, bool keeps, Write&& write) {
+  StepState& step = call.thread.step;
+  if (step.word[written_before] == 0) {
+    Result<i64> written = told(file, Direction::out, write());
+    const fs::FileType type = file.inode().type();
+    keeps = (keeps || (file.flags() & fs::o_dsync) != 0) && (type == fs::FileType::regular || type == fs::FileType::block);
+    if (!keeps || !written.ok() || written.value() == 0) return written;
+    step.word[written_before] = static_cast<u64>(written.value());
+  }
+  TRY(file.sync(step.word[sync_progress]));
+  return static_cast<i64>(step.word[written_before]);
 }
 
-Result<i64> move_at(Call& call, OpenFile& file, Transfer& transfer, Direction direction, i64 offset) {
+Result<i64> move(Call& call, OpenFile& file, Transfer& transfer, Direction direction, bool keeps = false) {
+  if (direction == Direction::in) return told(file, direction, file.read(call.thread, transfer));
+  return write_and_keep(call, file, keeps, [&] { return file.write(call.thread, transfer); });
+}
+
+Result<i64> move_at(Call& call, OpenFile& file, Transfer& transfer, Direction direction, i64 offset, bool keeps = false) {
   if (offset < 0) return Errno::einval;
   const u64 place = static_cast<u64>(offset);
   if (transfer.size() > static_cast<u64>(INT64_MAX) - place) return Errno::einval;
-  return told(
-      file, direction,
-      direction == Direction::in ? file.read_at(call.thread, place, transfer) : file.write_at(call.thread, place, transfer));
+  if (direction == Direction::in) return told(file, direction, file.read_at(call.thread, place, transfer));
+  return write_and_keep(call, file, keeps, [&] { return file.write_at(call.thread, place, transfer); });
 }
 
 template <Direction D>
@@ -99,17 +114,17 @@ Result<i64> sys_plain_at(Call& call) {
 }
 
 template <Direction D>
-Result<i64> sys_vector(Call& call) {
+Result<i64> vector_here(Call& call, bool keeps) {
   HeldFile file = TRY(HeldFile::take(call, 0));
   if ((file->flags() & fs::o_path) != 0) return Errno::ebadf;
   Result<Transfer> transfer = vector(call);
   if (!transfer.ok()) return file.answer(call, transfer.error());
   if (!allows(*file, D)) return Errno::ebadf;
-  return file.answer(call, move(call, *file, transfer.value(), D));
+  return file.answer(call, move(call, *file, transfer.value(), D, keeps));
 }
 
 template <Direction D>
-Result<i64> sys_vector_at(Call& call) {
+Result<i64> vector_at(Call& call, bool keeps) {
   const i64 offset = static_cast<i64>(call.argument[3]);
   if (offset < 0) return Errno::einval;
   bool has_position = false;
@@ -118,24 +133,37 @@ Result<i64> sys_vector_at(Call& call) {
   Result<Transfer> transfer = vector(call);
   if (!transfer.ok()) return file.answer(call, transfer.error());
   if (!allows(*file, D)) return Errno::ebadf;
-  return file.answer(call, move_at(call, *file, transfer.value(), D, offset));
+  return file.answer(call, move_at(call, *file, transfer.value(), D, offset, keeps));
 }
 
-// preadv2, pwritev2: offset -1 means the file's position; flags that only hint are accepted. Nothing is read or written
+template <Direction D>
+Result<i64> sys_vector(Call& call) {
+  return vector_here<D>(call, false);
+}
+
+template <Direction D>
+Result<i64> sys_vector_at(Call& call) {
+  return vector_at<D>(call, false);
+}
+
+// preadv2, pwritev2: offset -1 means the file's position; RWF_HIPRI only hints and is accepted. Nothing is read or written
 // without waiting on request (RWF_NOWAIT): the answer is Linux's for a file that cannot.
 template <Direction D>
 Result<i64> sys_vector_2(Call& call) {
-  constexpr u32 hints = 0x1 | 0x2 | 0x4, at_the_end = 0x10;  // RWF_HIPRI, RWF_DSYNC, RWF_SYNC; RWF_APPEND
+  constexpr u32 hint = 0x1, keep = 0x2 | 0x4, at_the_end = 0x10;  // RWF_HIPRI; RWF_DSYNC, RWF_SYNC; RWF_APPEND
   const u32 flags = static_cast<u32>(call.argument[5]);
   const i64 offset = static_cast<i64>(call.argument[3]);
   if (offset < -1) return Errno::einval;
-  if ((flags & ~(hints | at_the_end)) != 0) return Errno::eopnotsupp;
-  if ((flags & at_the_end) == 0 || D == Direction::in) return offset == -1 ? sys_vector<D>(call) : sys_vector_at<D>(call);
+  if ((flags & ~(hint | keep | at_the_end)) != 0) return Errno::eopnotsupp;
+  const bool keeps = (flags & keep) != 0;
+  if ((flags & at_the_end) == 0 || D == Direction::in)
+    return offset == -1 ? vector_here<D>(call, keeps) : vector_at<D>(call, keeps);
   HeldFile file = TRY(open_for(call, D));
   if (offset != -1 && !file->seek(0, fs::Whence::current).ok()) return file.answer(call, Errno::espipe);
   Result<Transfer> transfer = vector(call);
   if (!transfer.ok()) return file.answer(call, transfer.error());
-  return file.answer(call, told(*file, D, file->append(call.thread, transfer.value(), offset == -1)));
+  const auto append = [&] { return file->append(call.thread, transfer.value(), offset == -1); };
+  return file.answer(call, write_and_keep(call, *file, keeps, append));
 }
 
 constexpr Entry entries[] = {
