@@ -125,7 +125,8 @@ Result<VirtualAddress> AddressSpace::map(Caller& caller, const MapRequest& reque
   Area& area = *std::exchange(caller.area, nullptr);
   const VirtualAddress place = area.start;
   const VirtualAddress place_end = area.end;
-  const Access access = permits(area, Access::write) ? Access::write : Access::read;
+  // Shared pages are not made the file's business before they are written.
+  const Access access = permits(area, Access::write) && !area.shared ? Access::write : Access::read;
   {
     LockGuard guard{lock_};
     areas_.insert(area);

@@ -160,6 +160,26 @@ void test_appending() {
   CHECK_EQ(close(file), 0);
 }
 
+// What /proc/self/smaps says of the mapping that begins there, in pages.
+size_t pages_in(const void* start, const char* what) {
+  FILE* maps = fopen("/proc/self/smaps", "r");
+  CHECK(maps != nullptr);
+  char line[512];
+  char begin[32];
+  snprintf(begin, sizeof begin, "%lx-", reinterpret_cast<unsigned long>(start));
+  bool found = false;
+  size_t kilobytes = 0;
+  while (fgets(line, sizeof line, maps) != nullptr) {
+    if (strncmp(line, begin, strlen(begin)) == 0) found = true;
+    if (found && strncmp(line, what, strlen(what)) == 0) {
+      CHECK_EQ(sscanf(line + strlen(what), ": %zu", &kilobytes), 1);
+      break;
+    }
+  }
+  fclose(maps);
+  return kilobytes * 1024 / page;
+}
+
 // More than is read at once, from a buffer that is itself a mapping of another file.
 void test_from_a_mapping() {
   constexpr size_t size = 50 * page + 17;
@@ -174,6 +194,19 @@ void test_from_a_mapping() {
   CHECK_EQ(munmap(bytes, size), 0);
   CHECK_EQ(close(from), 0);
   CHECK_EQ(close(to), 0);
+}
+
+// What is in memory already is mapped at once, when that is wanted.
+void test_populated_mapping() {
+  constexpr size_t pages = 8;
+  const int file = make_file("populated", pages, 7);
+  for (const int kind : {MAP_SHARED, MAP_PRIVATE}) {
+    void* bytes = mmap(nullptr, pages * page, PROT_READ | PROT_WRITE, kind | MAP_POPULATE, file, 0);
+    CHECK(bytes != MAP_FAILED);
+    CHECK_EQ(pages_in(bytes, "Rss"), pages);
+    CHECK_EQ(munmap(bytes, pages * page), 0);
+  }
+  CHECK_EQ(close(file), 0);
 }
 
 }  // namespace
@@ -191,7 +224,9 @@ int main(int argc, char** argv) {
   test_truncation();
   test_appending();
   test_from_a_mapping();
-  for (const char* name : {"random", "mapped", "forked", "shorter", "lines", "from", "to"}) CHECK_EQ(unlink(name), 0);
+  test_populated_mapping();
+  for (const char* name : {"random", "mapped", "forked", "shorter", "lines", "from", "to", "populated"})
+    CHECK_EQ(unlink(name), 0);
   CHECK_EQ(chdir("/"), 0);
   CHECK_EQ(rmdir(directory), 0);
   return check_done();

@@ -107,7 +107,9 @@ bool exceeds_lock_limit(const Call& call, u64 bytes) {
 Result<void> touch_pages(Call& call, VirtualAddress start, VirtualAddress end, vm::Access access, bool best) {
   u64& reached = call.thread.step.word[0];
   for (VirtualAddress page = start + reached; page < end; page = page + page_size) {
-    Result<void> touched = call.space.handle_fault(call.thread.caller, page, access);
+    // A shared page is not written by that, so that nothing has to be brought to its file.
+    const vm::Access used = best && call.space.is_shared(page) ? vm::Access::read : access;
+    Result<void> touched = call.space.handle_fault(call.thread.caller, page, used);
     if (best && !touched.ok() && touched.error() == Errno::eacces) {
       touched = call.space.handle_fault(call.thread.caller, page, vm::Access::read);
     }
