@@ -94,6 +94,23 @@ void test_errors(int source) {
 
 }  // namespace
 
+// A file behind its own end, in a call that is long enough to be interrupted in between.
+void test_onto_its_own_end() {
+  constexpr long half = 6 << 20;
+  const int file = open_new(target_path);
+  for (long i = 0; i < half; i += size) CHECK_EQ(pwrite(file, bytes, size, i), size);
+  CHECK_EQ(ftruncate(file, half), 0);
+  int64_t from = 0;
+  int64_t to = half;
+  CHECK_EQ(copy_range(file, &from, file, &to, 3 * half), half);
+  CHECK(from == half && to == 2 * half);
+  CHECK_EQ(lseek(file, 0, SEEK_END), 2 * half);
+  for (long i = 0; i + size <= half; i += size) {
+    CHECK(pread(file, copy, size, half + i) == size && memcmp(copy, bytes, size) == 0);
+  }
+  CHECK_EQ(close(file), 0);
+}
+
 int main(int argc, char** argv) {
   check_begin("copytest", argc, argv);
   for (long i = 0; i < size; ++i) bytes[i] = static_cast<char>(i * 7 + i / 251);
@@ -102,6 +119,7 @@ int main(int argc, char** argv) {
   test_a_whole_file(source);
   test_at_given_places(source);
   test_errors(source);
+  test_onto_its_own_end();
   CHECK_EQ(close(source), 0);
   CHECK_EQ(unlink(source_path), 0);
   CHECK_EQ(unlink(target_path), 0);

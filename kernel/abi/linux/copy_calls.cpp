@@ -15,8 +15,8 @@ using fs::Transfer;
 
 constexpr u64 max_transfer = 0x7fff'f000;
 constexpr u64 piece = 16 << 10;
-// Words of the step: how much was copied, and where input and output began.
-constexpr unsigned word_copied = 0, word_start = 1, word_target = 2;
+// Words of the step: how much was copied, where input and output began, and how much there is to copy.
+constexpr unsigned word_copied = 0, word_start = 1, word_target = 2, word_size = 3;
 
 // Copies up to `size` bytes of `in`, from word_start on; `put` writes a piece, given how much was copied before it.
 template <class Put>
@@ -132,11 +132,13 @@ Result<i64> sys_copy_file_range(Call& call) {
     TRY(check_range(*in, *out, call.argument[5]));
     step.word[word_start] = TRY(beginning(call, *in, in_at));
     step.word[word_target] = TRY(beginning(call, *out, out_at));
+    // Once: what is copied behind the end of the same file makes that one longer.
+    step.word[word_size] = TRY(extent(*in, *out, step.word[word_start], step.word[word_target], call.argument[4]));
     step.phase = 1;
   }
   const u64 start = step.word[word_start];
   const u64 target = step.word[word_target];
-  const u64 size = TRY(extent(*in, *out, start, target, call.argument[4]));
+  const u64 size = step.word[word_size];
   if (size == 0) return 0;
   const u64 copied = TRY(
       copy_pieces(call, *in, size, [&](Transfer& to, u64 before) { return out->write_at(call.thread, target + before, to); }));
