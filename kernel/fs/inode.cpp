@@ -103,6 +103,10 @@ Result<u64> Inode::list_attributes(std::span<char>, bool) {
   return u64{0};
 }
 
+Result<void> Inode::set_flags(u32, bool) {
+  return Errno::enotty;
+}
+
 Result<std::string_view> Inode::read_link(std::span<char>) {
   return Errno::einval;
 }

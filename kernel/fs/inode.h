@@ -33,8 +33,11 @@ struct UnmountProgress {
   u64 phase = 0, files = 0, own_blocks = 0;
 };
 
-// What is not allowed in a file system as it is mounted; numbers as mount(2) and statvfs(3) have them.
-inline constexpr u32 mount_read_only = 1, mount_no_set_id = 2, mount_no_devices = 4, mount_no_execute = 8, mount_flags = 15;
+// What is not allowed in a file system as it is mounted; numbers as mount(2) has them.
+inline constexpr u32 mount_read_only = 1, mount_no_set_id = 2, mount_no_devices = 4, mount_no_execute = 8,
+                     mount_no_links = 0x100, mount_no_access_times = 0x400, mount_no_directory_access_times = 0x800;
+inline constexpr u32 mount_flags = mount_read_only | mount_no_set_id | mount_no_devices | mount_no_execute | mount_no_links |
+                                   mount_no_access_times | mount_no_directory_access_times;
 
 class FileSystem : public RefCounted<FileSystem> {
  public:
@@ -121,6 +124,8 @@ class Inode : public RefCounted<Inode> {
   virtual Result<Ref<Inode>> parent();
   // The name there; a prefix of `to`, which has at least name_max bytes. enoent.
   virtual Result<std::string_view> name(std::span<char> to);
+  // The process whose directory in /proc it is; 0: it is none.
+  [[nodiscard]] virtual i32 process_number() const { return 0; }
   // Text for files without a name ("pipe:[7]"); empty for the others.
   virtual std::string_view label(std::span<char> to);
 
@@ -145,6 +150,16 @@ class Inode : public RefCounted<Inode> {
   virtual Result<void> remove_attribute(std::string_view name);  // enodata
   // The names, a NUL behind each; with `trusted` also those of that namespace. Files that have none: 0.
   virtual Result<u64> list_attributes(std::span<char> to, bool trusted);
+
+  // ---- flags (fs/types.h), which regular files and directories of some file systems have ----
+  // Those that statx tells; 0: this file has no flags.
+  [[nodiscard]] virtual u32 told_flags() const { return 0; }
+  // `may_protect`: whoever asks may change immutable and append (eperm). enotty: it has none; eopnotsupp. Can answer blocked.
+  virtual Result<void> set_flags(u32 wanted, bool may_protect);
+  Atomic<u32> file_flags{0};  // kept by the file system
+  [[nodiscard]] bool has_flag(u32 flags) const { return (file_flags.load(Order::relaxed) & flags) != 0; }
+  // Neither its names nor its attributes may be changed by anyone.
+  [[nodiscard]] bool is_protected() const { return has_flag(flag_immutable | flag_append); }
 
   // ---- symbolic links; einval for others ----
   virtual Result<std::string_view> read_link(std::span<char> to);  // cut when too long, as readlink does

@@ -43,6 +43,7 @@ bool owns(Inode& file, const Credentials& credentials) {
 
 Result<void> check_remove(Inode& directory, Inode& file, const Credentials& credentials) {
   TRY(check_add(directory, credentials));
+  if (directory.has_flag(flag_append) || file.is_protected()) return Errno::eperm;
   if (credentials.may(Capability::fowner)) return {};
   const Attributes above = directory.attributes();
   if ((above.permissions & sticky_bit) == 0 || above.user == credentials.user.files) return {};
@@ -67,6 +68,8 @@ void set_owner(Creation& creation, Inode& directory, const Credentials& credenti
 }
 
 Result<AttributeChange> check_change(Inode& file, const Credentials& credentials, AttributeChange wanted) {
+  const bool present_only = wanted.to_present && !wanted.set_permissions && !wanted.set_user && !wanted.set_group;
+  if (file.has_flag(present_only ? flag_immutable : flag_immutable | flag_append)) return Errno::eperm;
   const Attributes now = file.attributes();
   const bool own = now.user == credentials.user.files;
   const bool chowns = credentials.may(Capability::chown);

@@ -15,8 +15,10 @@ namespace permission {
 
 Result<void> check_mode(Inode& file, const Credentials& credentials, u32 wanted);
 
-// `wanted`: bits of the above. eacces.
+// `wanted`: bits of the above. eacces; eperm: it is immutable, whoever asks.
 inline Result<void> check(Inode& file, const Credentials& credentials, u32 wanted) {
+  if ((wanted & may_write) != 0 && file.has_flag(flag_immutable)) [[unlikely]]
+    return Errno::eperm;
   if (credentials.may(Capability::dac_override) && ((wanted & may_execute) == 0 || file.is_directory())) [[likely]]
     return {};
   return check_mode(file, credentials, wanted);
@@ -27,7 +29,7 @@ inline Result<void> check_add(Inode& directory, const Credentials& credentials) 
   return check(directory, credentials, may_write | may_execute);
 }
 
-// Taking the name of `file` out of a directory. eacces; eperm: the directory is sticky, and neither is the user's.
+// Taking the name of `file` out of a directory. eacces; eperm: the directory is sticky, and neither is the user's; or flags forbid it.
 Result<void> check_remove(Inode& directory, Inode& file, const Credentials& credentials);
 
 // The thread acts as the file's owner. True, or the answer is EPERM.

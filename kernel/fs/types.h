@@ -52,6 +52,7 @@ struct Attributes {
   DeviceNumber special{};
   u64 size = 0;
   u64 blocks = 0;
+  u32 block_size = page_size;  // that reading and writing are best done in
   i64 accessed_ns = 0;
   i64 modified_ns = 0;
   i64 changed_ns = 0;
@@ -94,6 +95,10 @@ inline constexpr u32 o_creat = 0100, o_excl = 0200, o_noctty = 0400, o_trunc = 0
 inline constexpr u32 o_dsync = 010000, o_async = 020000, o_direct = 040000, o_largefile = 0100000, o_directory = 0200000;
 inline constexpr u32 o_nofollow = 0400000, o_noatime = 01000000, o_cloexec = 02000000, o_path = 010000000;
 inline constexpr u32 o_tmpfile = 020000000;
+
+// Flags of files as chattr sets them (ioctl_iflags(2)); statx tells the first five by the same bits.
+inline constexpr u32 flag_compressed = 4, flag_immutable = 0x10, flag_append = 0x20, flag_no_dump = 0x40,
+                     flag_encrypted = 0x800, flag_no_access_time = 0x80;
 
 inline constexpr int at_fdcwd = -100;
 inline constexpr u32 at_symlink_nofollow = 0x100, at_removedir = 0x200, at_symlink_follow = 0x400, at_empty_path = 0x1000;

@@ -81,6 +81,7 @@ Result<void> check_readable(Call& call, Inode& file, std::string_view name) {
 }
 
 Result<void> check_changeable(Call& call, Inode& file, std::string_view name) {
+  if (file.is_protected()) return Errno::eperm;
   TRY(check_rights(call, file, name, true));
   TRY(check_security(call, name));
   return check_namespace(name);

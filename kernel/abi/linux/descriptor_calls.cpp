@@ -1,6 +1,7 @@
 // close, dup, fcntl, ioctl, lseek, pipes, truncation, fsync. Source: Linux man-pages close(2), dup(2), fcntl(2), ioctl(2),
 // lseek(2), pipe(2), ftruncate(2).
 #include "abi/linux/file_handlers.h"
+#include "abi/linux/file_requests.h"
 #include "abi/linux/file_signal_commands.h"
 #include "abi/linux/lock_calls.h"
 #include "fs/cache/write_back.h"
@@ -130,6 +131,8 @@ Result<i64> sys_fcntl(Call& call) {
     case get_flags: return static_cast<i64>(file->flags());
     case set_flags: {
       const u32 wanted = static_cast<u32>(call.argument[2]);
+      const bool appends = (wanted & fs::o_append) != 0;
+      if (appends != ((file->flags() & fs::o_append) != 0) && file->inode().has_flag(fs::flag_append)) return Errno::eperm;
       const bool differs = ((wanted ^ file->flags()) & fs::o_async) != 0;
       if (differs && file->can_signal()) TRY(tell_by_signals(call, *file, (wanted & fs::o_async) != 0));
       file->set_flags(wanted);
@@ -179,8 +182,10 @@ Result<i64> sys_ioctl(Call& call) {
       TRY(call.write(call.address(2), static_cast<i32>(fs::smaller(bytes, 0x7fff'ffff))));
       return 0;
     }
-    default: return file->control(call.thread, call.space, request, call.argument[2]);
+    default: break;
   }
+  std::optional<Result<i64>> answered = file_request(call, *file, request);
+  return answered ? std::move(*answered) : file->control(call.thread, call.space, request, call.argument[2]);
 }
 
 // ---- positions and sizes -------------------------------------------------------------------------------------------------
@@ -198,6 +203,7 @@ Result<i64> sys_ftruncate(Call& call) {
   if (static_cast<i64>(call.argument[1]) < 0) return Errno::einval;
   Ref<OpenFile> file = TRY(real_file_at(call, 0));
   if (!file->writable()) return Errno::einval;
+  if (file->inode().has_flag(fs::flag_append)) return Errno::eperm;
   TRY(fs::check_new_size(call.thread, file->inode(), call.argument[1]));
   TRY(fs::resize_mapped(call.thread, file->inode(), file.get(), call.argument[1]));
   return 0;

@@ -75,6 +75,7 @@ Result<void> describe_file(vm::MapRequest& request, fs::OpenFile& file, u64 flag
       [[fallthrough]];
     case map_shared:
       if (request.protection.write && !file.writable()) return Errno::eacces;
+      if (file.writable() && file.inode().has_flag(fs::flag_append)) return Errno::eacces;
       request.shared = true;
       request.may_write = file.writable();
       [[fallthrough]];

@@ -177,6 +177,7 @@ Result<i64> link(Call& call, int from, VirtualAddress from_at, int to, VirtualAd
   if (fresh.walk.must_be_directory) return Errno::enoent;
   TRY(may_change(*fresh.walk.directory));
   TRY(fs::permission::check_add(*fresh.walk.directory, call.thread.credentials()));
+  if (file->is_protected()) return &file->file_system() == &fresh.walk.directory->file_system() ? Errno::eperm : Errno::exdev;
   TRY(fresh.walk.directory->link(fresh.walk.name(), *file));
   fs::notices::tell_alone(*file, fs::notices::attributes_changed);
   fs::notices::made(*fresh.walk.directory, fresh.walk.name(), false);

@@ -19,12 +19,14 @@ using fs::OpenFile;
 
 // ---- open --------------------------------------------------------------------------------------------------------------
 
-// eacces; eperm: only its owner may read a file without leaving a trace (O_NOATIME).
+// eacces; eperm: what may only grow is opened otherwise, or only its owner may read a file without leaving a trace (O_NOATIME).
 Result<void> check_open(Call& call, Inode& inode, u32 flags) {
   constexpr u32 wanted[] = {fs::may_read, fs::may_write, fs::may_read | fs::may_write, fs::may_read | fs::may_write};
   const Credentials& credentials = call.thread.credentials();
   const u32 truncates = (flags & fs::o_trunc) != 0 ? fs::may_write : 0;
   TRY(fs::permission::check(inode, credentials, wanted[flags & fs::o_accmode] | truncates));
+  const bool appends = (flags & fs::o_accmode) == fs::o_rdonly || (flags & fs::o_append) != 0;
+  if (inode.has_flag(fs::flag_append) && (!appends || truncates != 0)) return Errno::eperm;
   if ((flags & fs::o_noatime) != 0 && !fs::permission::owns(inode, credentials)) return Errno::eperm;
   return {};
 }
@@ -149,6 +151,7 @@ Result<i64> sys_truncate(Call& call) {
   if (file->type() != fs::FileType::regular) return success(file->resize(call.argument[1]));
   TRY(fs::permission::check(*file, call.thread.credentials(), fs::may_write));
   TRY(may_change(*file));
+  if (file->has_flag(fs::flag_append)) return Errno::eperm;
   TRY(fs::check_new_size(call.thread, *file, call.argument[1]));
   if (!file->begin_writing()) return Errno::etxtbsy;
   Result<void> resized = fs::leases::break_all(call.thread, *file, true, true);

@@ -36,6 +36,8 @@ Result<i64> sys_fallocate(Call& call) {
   if (offset < 0 || length <= 0) return Errno::einval;
   TRY(check_mode(mode));
   if (!file->writable()) return Errno::ebadf;
+  const bool grows_only = (mode & ~fs::allocate_keep_size) == 0;
+  if (file->inode().has_flag(grows_only ? fs::flag_immutable : fs::flag_immutable | fs::flag_append)) return Errno::eperm;
   switch (file->inode().type()) {
     case FileType::fifo: return Errno::espipe;
     case FileType::directory: return Errno::eisdir;

@@ -31,7 +31,7 @@ Result<i64> tell(Call& call, VirtualAddress to, const Attributes& a) {
   stat.group = a.group;
   stat.special = a.special.encoded();
   stat.size = static_cast<i64>(a.size);
-  stat.block_size = static_cast<i64>(page_size);
+  stat.block_size = a.block_size;
   stat.blocks = static_cast<i64>(a.blocks);
   stat.accessed = time_spec(a.accessed_ns);
   stat.modified = time_spec(a.modified_ns);
@@ -91,7 +91,7 @@ StatxTime statx_time(i64 ns) {
   return {spec.seconds, static_cast<u32>(spec.nanoseconds), 0};
 }
 
-constexpr u64 attribute_mount_root = 0x2000;
+constexpr u64 attribute_automount = 0x1000, attribute_mount_root = 0x2000, attribute_direct = 0x20'0000;
 
 bool is_mount_root(Inode& file) {
   if (!file.is_directory()) return false;
@@ -111,10 +111,12 @@ Result<i64> sys_statx(Call& call) {
   const Attributes a = file->attributes();
   Statx statx{};
   statx.mask = basic_and_birth | mount_number;
-  statx.attributes_mask = attribute_mount_root;
-  if (is_mount_root(*file)) statx.attributes = attribute_mount_root;
+  const u32 told_flags = file->told_flags();
+  statx.attributes_mask = attribute_automount | attribute_mount_root | attribute_direct | told_flags;
+  statx.attributes = file->file_flags.load(Order::relaxed) & told_flags;
+  if (is_mount_root(*file)) statx.attributes |= attribute_mount_root;
   statx.mount = a.device;  // each file system is mounted once
-  statx.block_size = page_size;
+  statx.block_size = a.block_size;
   statx.links = a.links;
   statx.user = a.user;
   statx.group = a.group;
@@ -152,7 +154,9 @@ Result<i64> tell_file_system(Call& call, VirtualAddress to, Inode& file) {
   answer.blocks = statistics.blocks;
   answer.blocks_free = answer.blocks_available = statistics.blocks_free;
   constexpr i64 has_flags = 0x20;  // ST_VALID
-  answer.flags = has_flags | (file.file_system().flags.load(Order::relaxed) & fs::mount_flags);
+  const u32 flags = file.file_system().flags.load(Order::relaxed) & fs::mount_flags;
+  constexpr u32 no_links = 0x2000;  // ST_NOSYMFOLLOW; the others have the numbers that mount takes
+  answer.flags = has_flags | (flags & ~fs::mount_no_links) | ((flags & fs::mount_no_links) != 0 ? no_links : 0);
   if (file.file_system().read_only()) answer.flags |= fs::mount_read_only;
   answer.files = statistics.files;
   answer.files_free = statistics.files_free;

@@ -52,6 +52,10 @@ bool Ext2FileSystem::is_unused() const {
   return detached_ && node_count_ == 0 && orphans_.empty() && phase_ != Ending::ended;
 }
 
+void Ext2FileSystem::end_if_clean() {
+  if (is_unused() && phase_ == Ending::files && marked_clean_ && !metadata_->pages().has_dirty()) give_back_disk();
+}
+
 // Takes the next phase when the one before is over.
 void Ext2FileSystem::work_on_end() {
   LockGuard guard{lock_};

@@ -144,7 +144,7 @@ void Ext2FileSystem::dismantle() {
   bool works = false;
   {
     LockGuard guard{lock_};
-    if (is_unused() && marked_clean_ && !metadata_->pages().has_dirty()) give_back_disk();
+    end_if_clean();
     works = begin_work();
   }
   if (works) start_worker();

@@ -85,6 +85,8 @@ class Ext2FileSystem final : public FileSystem {
   void add_orphan(Orphan& orphan) REQUIRES(lock_) { orphans_.push_back(orphan); }
   // Detached, and no file of it is left, so that it is to be ended.
   [[nodiscard]] bool is_unused() const REQUIRES(lock_);
+  // Gives the disk back at once when it is unused and all is on the disk already, so that it can be mounted otherwise without waiting.
+  void end_if_clean() REQUIRES(lock_);
   // There is something for the worker to do, and it has not begun: then the caller starts it, when the lock is free. The caller holds a
   // reference to the file system.
   [[nodiscard]] bool begin_work() REQUIRES(lock_);

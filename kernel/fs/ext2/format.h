@@ -41,6 +41,9 @@ inline constexpr u32 mode = 0, user = 2, size = 4, accessed = 8, changed = 12, m
                      modified_extra = 136, accessed_extra = 140, created = 144, created_extra = 148;
 inline constexpr u32 small_size = 128, extended_size = 160, wanted_extra = 32;
 inline constexpr u32 root = 2, first_ordinary = 11;
+// Of the flags: those that programs see, those that they may change, and those of a directory that what is made in it gets.
+inline constexpr u32 visible_flags = 0x3'dfff, changeable_flags = 0x3'80ff, inherited_flags = 0x1'c6cf,
+                     directory_flags = 0x3'0000, special_file_flags = 0xc0;
 inline constexpr u32 flag_index = 0x1000, flag_extents = 0x80000;
 inline constexpr u32 direct_blocks = 12, block_pointers = 15;
 inline constexpr u32 inline_bytes = 60;  // a symbolic link's text that lies where block numbers would

@@ -86,6 +86,7 @@ Result<Attributes> Volume::attributes(u32 number) {
   to.group = get16(from.at(inode::group)) | static_cast<u32>(get16(from.at(inode::group_high))) << 16;
   to.size = from.size();
   to.blocks = from.sectors();
+  to.block_size = geometry_.block_size;
   if (to.type == FileType::character || to.type == FileType::block) to.special = from.special();
   u32 extra = 0;
   if (geometry_.inode_size >= inode::extended_size) extra = get16(from.at(inode::extra_size));
@@ -171,6 +172,18 @@ Result<void> Volume::change(u32 number, const AttributeChange& change, i64 now) 
   return transaction.commit();
 }
 
+Result<u32> Volume::set_flags(u32 number, u32 wanted, bool may_protect, i64 now) {
+  Transaction transaction{store_, *log_};
+  const InodeBlock inode = TRY(inode_at(number));
+  if (((inode.flags() ^ wanted) & (flag_immutable | flag_append)) != 0 && !may_protect) return Errno::eperm;
+  TRY(open(transaction, inode));
+  const u32 flags = (inode.flags() & ~inode::changeable_flags) | (wanted & inode::changeable_flags);
+  transaction.put32(inode.at(inode::flags), flags);
+  touch(transaction, inode, false, now);
+  TRY(transaction.commit());
+  return flags;
+}
+
 Result<std::string_view> Volume::read_link(u32 number, std::span<char> to) {
   const InodeBlock inode = TRY(inode_at(number));
   const u64 size = inode.size();
@@ -196,8 +209,12 @@ Result<InodeBlock> Volume::make_inode(Transaction& transaction, u32 parent, cons
   TRY(open(transaction, made));
   if (made.links() != 0 && made.mode() != 0) return damaged("an inode in use counts as free", number);
   const u32 generation = get32(made.at(inode::generation));
+  u32 flags = TRY(inode_at(parent)).flags() & inode::inherited_flags;
+  if (making.type == FileType::regular) flags &= ~inode::directory_flags;
+  if (making.type != FileType::regular && making.type != FileType::directory) flags &= inode::special_file_flags;
   transaction.zero(made.at(0), geometry_.inode_size);
   transaction.put32(made.at(inode::generation), generation + 1);
+  transaction.put32(made.at(inode::flags), flags);
   transaction.put16(made.at(inode::mode), mode_of(making.type) | (making.permissions & 07777));
   transaction.put16(made.at(inode::user), making.user);
   transaction.put16(made.at(inode::user_high), making.user >> 16);

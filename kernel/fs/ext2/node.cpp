@@ -32,7 +32,9 @@ Result<Ref<Node>> made(Ext2FileSystem& file_system, InodeBlock inode) {
 }  // namespace
 
 Node::Node(Ext2FileSystem& file_system, InodeBlock inode, Orphan& orphan)
-    : Inode{file_system, inode.type()}, number{inode.number()}, inode_{std::move(inode)}, orphan_{&orphan} {}
+    : Inode{file_system, inode.type()}, number{inode.number()}, inode_{std::move(inode)}, orphan_{&orphan} {
+  file_flags.store(inode_.flags() & inode::visible_flags, Order::relaxed);
+}
 
 Node::~Node() {
   Ref<Inode> above;
@@ -44,6 +46,7 @@ Node::~Node() {
       orphan_->number = number;
       ext2().add_orphan(*std::exchange(orphan_, nullptr));
     }
+    ext2().end_if_clean();
     works = ext2().begin_work();
     above = place.leave();
   }
@@ -106,6 +109,20 @@ Result<std::string_view> Node::read_link(std::span<char> to) {
   if (type() != FileType::symlink) return Errno::einval;
   LockGuard guard{ext2().lock()};
   return ext2().volume(&stepping_thread()).read_link(number, to);
+}
+
+u32 Node::told_flags() const {
+  constexpr u32 told = flag_compressed | flag_immutable | flag_append | flag_no_dump | flag_encrypted;
+  return type() == FileType::regular || is_directory() ? told : 0;
+}
+
+Result<void> Node::set_flags(u32 wanted, bool may_protect) {
+  if (told_flags() == 0) return Errno::enotty;
+  const i64 now = wall_time_ns();
+  LockGuard guard{ext2().lock()};
+  const u32 flags = TRY(ext2().volume(&stepping_thread()).set_flags(number, wanted, may_protect, now));
+  file_flags.store(flags & inode::visible_flags, Order::relaxed);
+  return {};
 }
 
 Result<u64> Node::attribute(std::string_view name, std::span<u8> to) {

@@ -35,6 +35,8 @@ class Node : public Inode {
   Result<Ref<Inode>> parent() override;
   Result<std::string_view> name(std::span<char> to) override;
   Result<std::string_view> read_link(std::span<char> to) override;
+  [[nodiscard]] u32 told_flags() const override;
+  Result<void> set_flags(u32 wanted, bool may_protect) override;
   Result<u64> attribute(std::string_view name, std::span<u8> to) override;
   Result<void> set_attribute(std::string_view name, std::span<const u8> value, AttributeSetting setting) override;
   Result<void> remove_attribute(std::string_view name) override;

@@ -61,6 +61,8 @@ class Volume {
   Result<InodeBlock> read_inode(u32 number);  // euclean: there is no file with that number
   Result<Attributes> attributes(u32 number);
   Result<void> change(u32 number, const AttributeChange& change, i64 now);
+  // Those that programs may change; `may_protect` as Inode::set_flags has it. Answers all that it has now. eperm.
+  Result<u32> set_flags(u32 number, u32 wanted, bool may_protect, i64 now);
   // A file's size and time of modification, as its owner knows them.
   Result<void> set_size(u32 number, u64 size, i64 now);
   Result<std::string_view> read_link(u32 number, std::span<char> to);

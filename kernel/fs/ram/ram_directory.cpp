@@ -124,6 +124,7 @@ Result<Ref<Inode>> RamDirectory::create(std::string_view name, const Creation& c
   if (ram().own_files_only()) return Errno::eperm;
   Ref<RamNode> made = TRY(make_node(ram(), creation));
   made->set_owner(creation.user, creation.group);
+  made->inherit_flags(*this);
   TRY(add(name, made));
   return Ref<Inode>{made};
 }
@@ -132,6 +133,7 @@ Result<Ref<Inode>> RamDirectory::create_unnamed(u32 permissions, bool linkable) 
   if (ram().own_files_only()) return Errno::eopnotsupp;
   Ref<RamFile> made = Ref<RamFile>::adopt(TRY(memory::make<RamFile>(ram(), permissions)));
   if (linkable) made->make_linkable();
+  made->inherit_flags(*this);
   return Ref<Inode>{made};
 }
 

@@ -90,6 +90,25 @@ Result<void> RamNode::change(const AttributeChange& change) {
   return {};
 }
 
+u32 RamNode::told_flags() const {
+  return type() == FileType::regular || is_directory() ? flag_immutable | flag_append | flag_no_dump : 0;
+}
+
+Result<void> RamNode::set_flags(u32 wanted, bool may_protect) {
+  if (told_flags() == 0) return Errno::enotty;
+  u32 now = file_flags.load(Order::relaxed);
+  do {
+    if (((now ^ wanted) & (flag_immutable | flag_append)) != 0 && !may_protect) return Errno::eperm;
+    if ((wanted & ~(flag_immutable | flag_append | flag_no_dump | flag_no_access_time)) != 0) return Errno::eopnotsupp;
+  } while (!file_flags.compare_exchange(now, wanted, Order::relaxed, Order::relaxed));
+  changed_ns_.store(wall_time_ns(), Order::relaxed);
+  return {};
+}
+
+void RamNode::inherit_flags(const RamNode& directory) {
+  file_flags.store(directory.file_flags.load(Order::relaxed) & (flag_no_dump | flag_no_access_time), Order::relaxed);
+}
+
 void RamNode::set_owner(u32 user, u32 group) {
   user_.store(user, Order::relaxed);
   group_.store(group, Order::relaxed);
