@@ -94,6 +94,10 @@ Disk::Disk(BlockDevice& device, u32 minor, Disk* whole)
   pages_.set_size(size());
 }
 
+bool Disk::read_only() const {
+  return read_only_.load(Order::relaxed) || device_.read_only() || (whole_ != nullptr && whole_->read_only());
+}
+
 bool Disk::take() {
   u32 nobody = 0;
   if (!taken_.compare_exchange(nobody, by_itself, Order::acq_rel, Order::relaxed)) return false;
@@ -224,9 +228,13 @@ class DiskFile final : public OpenFile {
   DiskFile(Inode& node, u32 flags, Disk& disk, Ref<PositionedFile> bytes)
       : OpenFile{Ref<Inode>::share(node), flags}, disk_{disk}, bytes_{static_cast<Ref<PositionedFile>&&>(bytes)} {}
   Result<u64> read(Thread& thread, Transfer& transfer) override { return bytes_->read(thread, transfer); }
-  Result<u64> write(Thread& thread, Transfer& transfer) override { return bytes_->write(thread, transfer); }
+  Result<u64> write(Thread& thread, Transfer& transfer) override {
+    return disk_.read_only() ? Errno::eperm : bytes_->write(thread, transfer);
+  }
   Result<u64> read_at(Thread& thread, u64 offset, Transfer& to) override { return bytes_->read_at(thread, offset, to); }
-  Result<u64> write_at(Thread& thread, u64 offset, Transfer& from) override { return bytes_->write_at(thread, offset, from); }
+  Result<u64> write_at(Thread& thread, u64 offset, Transfer& from) override {
+    return disk_.read_only() ? Errno::eperm : bytes_->write_at(thread, offset, from);
+  }
   Result<u64> seek(i64 offset, Whence whence) override { return bytes_->seek(offset, whence); }
   Result<Ref<vm::Backing>> backing() override { return disk_.backing(); }
   Result<void> sync(u64& progress) override { return disk_.sync(progress); }
@@ -237,17 +245,53 @@ class DiskFile final : public OpenFile {
   Ref<PositionedFile> bytes_;
 };
 
-// Source: uapi linux/fs.h.
+constexpr u64 sectors_of_page = page_size / BlockDevice::sector_size;
+
+// Source: uapi linux/fs.h. The order of the checks is Linux's.
 Result<i64> DiskFile::control(Thread& thread, vm::AddressSpace& space, u32 request, u64 argument) {
-  constexpr u32 get_read_only = 0x125e, get_sectors = 0x1260, get_sector_size = 0x1268, get_size = 0x8008'1272;
+  enum : u32 {
+    set_read_only = 0x125d,
+    get_read_only = 0x125e,
+    get_sectors = 0x1260,
+    set_read_ahead = 0x1262,
+    get_read_ahead = 0x1263,
+    set_file_read_ahead = 0x1264,
+    get_file_read_ahead = 0x1265,
+    get_sector_size = 0x1268,
+    get_smallest = 0x1278,
+    get_best = 0x1279,
+    get_alignment = 0x127a,
+    get_physical_size = 0x127b,
+    get_cached_size = 0x8008'1270,
+    get_size = 0x8008'1272,
+  };
   const auto answer = [&](auto value) -> Result<i64> {
     TRY(vm::write_user(space, thread.caller, {argument}, value));
     return i64{0};
   };
   switch (request) {
-    case get_read_only: return answer(i32{disk_.device().read_only() ? 1 : 0});
+    case set_read_only: {
+      if (!thread.may(Capability::sys_admin)) return Errno::eacces;
+      disk_.set_read_only(TRY(vm::read_user<i32>(space, thread.caller, {argument})) != 0);
+      return 0;
+    }
+    case get_read_only: return answer(i32{disk_.read_only() ? 1 : 0});
     case get_sectors: return answer(disk_.device().sectors());
-    case get_sector_size: return answer(static_cast<i32>(BlockDevice::sector_size));
+    case set_read_ahead:
+    case set_file_read_ahead:
+      if (!thread.may(Capability::sys_admin)) return Errno::eacces;
+      disk_.read_ahead.store(argument / sectors_of_page * sectors_of_page, Order::relaxed);
+      return 0;
+    case get_read_ahead:
+    case get_file_read_ahead:
+      if (argument == 0) return Errno::einval;
+      return answer(disk_.read_ahead.load(Order::relaxed));
+    case get_sector_size:
+    case get_smallest:
+    case get_physical_size: return answer(static_cast<i32>(BlockDevice::sector_size));
+    case get_best:
+    case get_alignment: return answer(i32{0});
+    case get_cached_size: return answer(static_cast<i32>(page_size));
     case get_size: return answer(disk_.size());
     default: return Errno::enotty;
   }

@@ -33,6 +33,11 @@ class Disk final : public Inode, private FilePages::Store {
   // Only one file system at a time is mounted from it: from the whole, or from each of its partitions. False: there is one.
   [[nodiscard]] bool take();
   void give_back();
+  // Neither it nor the whole that it is a part of may be written.
+  [[nodiscard]] bool read_only() const;
+  void set_read_only(bool on) { read_only_.store(on, Order::relaxed); }
+  // What programs want to be read ahead, in sectors. Kept and told; the page cache reads ahead as it sees fit.
+  Atomic<u64> read_ahead{256};
   // Has the disk keep for good what it has been given. In a step; can answer blocked. eio.
   Result<void> flush();
   [[nodiscard]] u64 size() const { return device_.sectors() * BlockDevice::sector_size; }
@@ -58,6 +63,7 @@ class Disk final : public Inode, private FilePages::Store {
   char name_[8] = {};
   static constexpr u32 by_itself = 1u << 31;
   Atomic<u32> taken_{0};  // by_itself, or how many of its partitions are taken
+  Atomic<bool> read_only_{false};  // somebody wants it so
   FilePages pages_;
 };
 

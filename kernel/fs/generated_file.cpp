@@ -174,6 +174,11 @@ class GeneratedInode final : public Inode {
     return dynamic_name(*static_cast<GeneratedInode&>(*parent_).node_.directory, dynamic_, to);
   }
 
+  [[nodiscard]] i32 process_number() const override {
+    const bool in_root = parent_ && !static_cast<const GeneratedInode&>(*parent_).parent_;
+    return in_root && is_directory() ? subject_.process : 0;
+  }
+
   Result<Ref<Inode>> lookup(std::string_view name) override {
     if (!is_directory()) return Errno::enotdir;
     TRY(still_there());

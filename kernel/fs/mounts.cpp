@@ -161,13 +161,24 @@ Result<void> remove(Inode& directory, UnmountProgress& progress, bool lazy) {
   return {};
 }
 
-Ref<Inode> cross(Ref<Inode> directory) {
+Result<void> expire(Inode& directory) {
+  const Result<Ref<Inode>> above = directory.parent();
+  if (!above.ok() || above.value().get() != &directory) return Errno::einval;
+  LockGuard guard{table_lock};
+  Mount* mount = mount_of(directory.file_system());
+  if (mount == nullptr) return Errno::einval;
+  return std::exchange(mount->expiring, true) ? Result<void>{} : Errno::eagain;
+}
+
+Ref<Inode> cross(Ref<Inode> directory, bool noticed) {
   while (directory->covered.load(Order::acquire)) {
     Ref<FileSystem> found;
     {
       LockGuard guard{table_lock};
       for (Mount* mount = table.front(); mount != nullptr; mount = table.next(*mount)) {
-        if (mount->covered.get() == directory.get()) found = mount->file_system;
+        if (mount->covered.get() != directory.get()) continue;
+        found = mount->file_system;
+        if (noticed) mount->expiring = false;
       }
     }
     Ref<Inode> root = found ? found->root() : Ref<Inode>{};

@@ -12,6 +12,7 @@ struct Mount {
   Ref<Inode> covered;  // null: the root
   Ref<FileSystem> file_system;
   bool permanent = false;  // belongs to the system: umount answers ebusy
+  bool expiring = false;   // asked for by expire(), and nobody has gone there since; with the table's lock
   char source[32] = {};
   char path[192] = {};
 };
@@ -50,8 +51,11 @@ Result<void> add(Inode& directory, std::string_view path, std::string_view sourc
 // Detaches the file system whose root is `directory`, to which the caller has one reference. einval: not the root of a mount;
 // ebusy: the system needs it, or (unless `lazy`) it is on a disk and in use; open files elsewhere stay usable. blocked.
 Result<void> remove(Inode& directory, UnmountProgress& progress, bool lazy);
-// What one sees at `directory`: itself, or the root of what is mounted there.
-[[nodiscard]] Ref<Inode> cross(Ref<Inode> directory);
+// Whether what is mounted at this root may go because nobody has gone there since the last time that this was asked (MNT_EXPIRE).
+// eagain: not yet; einval: nothing is mounted there.
+Result<void> expire(Inode& directory);
+// What one sees at `directory`: itself, or the root of what is mounted there. `noticed`: to be used.
+[[nodiscard]] Ref<Inode> cross(Ref<Inode> directory, bool noticed = true);
 // The directory that the root of a file system covers; null for the root of all, or a file system that is not mounted.
 [[nodiscard]] Ref<Inode> covered_by(Inode& file_system_root);
 // A number that grows with each change of what the table tells; `entry`, when given, is told of later ones.

@@ -101,7 +101,7 @@ Result<void> Walk::step(const WalkStart& start, std::string_view name) {
   remember(name);
   Result<Ref<Inode>> found = directory->lookup(name);
   if (found.ok()) {
-    file = mounts::cross(found.take());
+    file = mounts::cross(found.take(), (start.restrictions & walk_unnoticed) == 0);
     TRY(check_same_mount(start, *directory, *file));
   } else if (found.error() == Errno::enoent) {
     file = {};
@@ -132,6 +132,7 @@ Result<void> Walk::run(const WalkStart& start, std::string_view path, Follow fol
     const bool names_link = last && (follow == Follow::never || (follow == Follow::no && !must_be_directory));
     if (file->type() == FileType::symlink && !names_link) {
       if (++links > max_symlinks || (start.restrictions & resolve_no_links) != 0) return Errno::eloop;
+      if (file->file_system().forbids(mount_no_links)) return Errno::eloop;
       if (start.thread != nullptr) {
         Ref<Inode> target = TRY(file->follow(*start.thread));
         if (target) {

@@ -13,6 +13,8 @@ namespace corral::fs {
 inline constexpr u32 resolve_no_mounts = 1, resolve_no_magic_links = 2, resolve_no_links = 4, resolve_beneath = 8,
                      resolve_in_root = 16, resolve_cached = 32;
 inline constexpr u32 resolve_all = 63;
+// Of the kernel's own: going there does not count as using what is mounted there (mounts::expire).
+inline constexpr u32 walk_unnoticed = 1u << 31;
 
 // Where a path starts: "/" and the directory for relative ones.
 struct WalkStart {

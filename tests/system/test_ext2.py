@@ -100,7 +100,7 @@ class Ext2(unittest.TestCase):
             self.check(machine, f"mount -t ext2 /dev/{disk} {place}; cd {place}; cp d/copy d/cut; cd /; umount {place}")
             self.check(machine, f"mount -t ext2 /dev/{disk} {place}; cd {place}; truncate -s 50501 d/cut; truncate -s 60000 d/cut")
             self.check(machine, f"cd /; umount {place}")
-        for disk, program in (("vdb", "watchtest"), ("vda", "busytest")):
+        for disk, program in (("vdb", "watchtest"), ("vda", "busytest"), ("vda", "mounttest"), ("vdb", "mounttest")):
             self.assertIn("checks ok", self.check(machine, f"DISK=/dev/{disk} /tests/{program}"))
         for image in images:
             host("e2fsck", "-fn", image)
@@ -126,16 +126,23 @@ class Ext2(unittest.TestCase):
     def test_attributes(self) -> None:
         images = [self.image(4 * MIB, "-b", "2048", "-I", "512"), self.image(4 * MIB, "-b", "1024"), self.image(4 * MIB, "-b", "4096")]
         for image in images:
-            for command in ("write /dev/null given", "ea_set given user.tool host", "ea_set given user.long " + "l" * 200):
+            for command in ("write /dev/null given", "ea_set given user.tool host", "ea_set given user.long " + "l" * 200, "write /dev/null fixed",
+                            "set_inode_field fixed flags 0x10"):  # immutable
                 host("debugfs", "-w", "-R", command, image)
         machine = self.boot(cores=4, disks=tuple(images))
         for disk in "abc":
             self.check(machine, f"mkdir /{disk}; mount -t ext2 /dev/vd{disk} /{disk}")
             self.assertIn("checks ok", self.check(machine, f"DIRECTORY=/{disk} /tests/attributetest"))
             self.assertIn("checks ok", self.check(machine, f"GIVEN=/{disk}/given /tests/attributetest"))
+            self.assertIn("checks ok", self.check(machine, f"DIRECTORY=/{disk} /tests/flagtest"))
+            self.check(machine, f"LEFT=/{disk}/grows /tests/flagtest")  # the next user of the disk finds it append-only
+            self.check(machine, f"umount /{disk}; mount -t ext2 /dev/vd{disk} /{disk}; echo more >> /{disk}/grows")
+            self.assertNotEqual(machine.run(f"echo > /{disk}/grows").status, 0)
+            self.assertNotEqual(machine.run(f"rm -f /{disk}/fixed").status, 0)
             self.check(machine, f"umount /{disk}")
         for image in images:
             host("e2fsck", "-fn", image)
+            self.assertIn("Flags: 0x20", host("debugfs", "-R", "stat grows", image))
             listed = host("debugfs", "-R", "ea_list given", image)
             self.assertIn("user.guest (5) = \"guest\"", listed)
             self.assertIn("user.tool (7) = \"changed\"", listed)

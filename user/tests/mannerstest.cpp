@@ -4,12 +4,14 @@
 #include "tests/children.h"
 #include "tests/signals.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/uio.h>
 #include <time.h>
 
@@ -191,6 +193,31 @@ void test_personality() {
   CHECK_EQ(getrandom(bytes, sizeof bytes, GRND_NONBLOCK), static_cast<long>(sizeof bytes));
 }
 
+// With STICKY_TIMEOUTS a wait leaves its time as it was given.
+void test_time_left() {
+  children::expect_exit(children::spawn([] {
+                          int ends[2];
+                          CHECK_EQ(pipe(ends), 0);
+                          CHECK_EQ(write(ends[1], "x", 1), 1);
+                          const int flags[] = {0, STICKY_TIMEOUTS};
+                          for (const int flag : flags) {
+                            CHECK(personality(static_cast<unsigned long>(flag)) >= 0);
+                            fd_set set;
+                            FD_ZERO(&set);
+                            FD_SET(ends[0], &set);
+                            timeval time = {100, 0};
+                            CHECK_EQ(syscall(SYS_select, ends[0] + 1, &set, nullptr, nullptr, &time), 1);
+                            CHECK_EQ(time.tv_sec, flag == 0 ? 99 : 100);
+                            timespec exact = {100, 0};
+                            pollfd polled = {ends[0], POLLIN, 0};
+                            CHECK_EQ(syscall(SYS_ppoll, &polled, 1, &exact, nullptr, 8), 1);
+                            CHECK_EQ(exact.tv_sec, flag == 0 ? 99 : 100);
+                          }
+                          return 0;
+                        }),
+                        0);
+}
+
 void test_priorities() {
   children::expect_exit(children::spawn([] {
                           CHECK_EQ(setpgid(0, 0), 0);
@@ -333,6 +360,7 @@ int main(int argc, char** argv) {
   test_orphaned_zombies();
   test_stopped_orphans();
   test_personality();
+  test_time_left();
   test_priorities();
   test_clocks();
   test_memory_of_others();

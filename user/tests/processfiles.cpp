@@ -67,6 +67,35 @@ void test_process_file() {
   CHECK_EQ(close(file), 0);
 }
 
+// A process's directory in /proc stands for it as well, but only for sending signals.
+void test_directory() {
+  const pid_t child = sleeping_child();
+  char name[32];
+  snprintf(name, sizeof name, "/proc/%d", child);
+  const int directory = open(name, O_RDONLY | O_DIRECTORY);
+  CHECK(directory >= 0);
+  const int unusable = open(name, O_PATH);
+  CHECK_ERRNO(send_by(unusable, 0), EBADF);
+  const int below = open("/proc/self/fd", O_RDONLY);
+  CHECK_ERRNO(send_by(below, 0), EBADF);
+  const int above = open("/proc", O_RDONLY);
+  CHECK_ERRNO(send_by(above, 0), EBADF);
+  siginfo_t info{};
+  CHECK_ERRNO(waitid(by_file, static_cast<id_t>(directory), &info, WEXITED), EBADF);
+  CHECK_EQ(send_by(directory, 0), 0);
+  info.si_signo = SIGUSR1;
+  CHECK_ERRNO(send_by(directory, SIGUSR2, &info), EINVAL);
+  info.si_signo = SIGUSR2;
+  info.si_code = SI_USER;
+  CHECK_ERRNO(send_by(directory, SIGUSR2, &info), EPERM);
+  CHECK_EQ(send_by(directory, SIGTERM), 0);
+  int status = 0;
+  CHECK_EQ(waitpid(child, &status, 0), child);
+  CHECK_EQ(WTERMSIG(status), SIGTERM);
+  CHECK_ERRNO(send_by(directory, 0), ESRCH);
+  for (const int file : children::Numbers{directory, unusable, below, above}) { CHECK_EQ(close(file), 0); }
+}
+
 void test_errors() {
   CHECK_ERRNO(open_process(0), EINVAL);
   CHECK_ERRNO(open_process(-1), EINVAL);
@@ -296,6 +325,7 @@ void test_threads() {
 int main(int argc, char** argv) {
   check_begin("processfiles", argc, argv);
   test_process_file();
+  test_directory();
   test_errors();
   test_clone();
   test_signal_file();

@@ -141,6 +141,7 @@ Result<i64> sys_mount(Call& call) {
   if ((flags & (bind | move)) != 0) return Errno::einval;
   UserPath source, type, options;
   if (call.argument[0] != 0) TRY(source.take(call, call.address(0)));
+  if (call.argument[2] == 0) return Errno::einval;
   TRY(type.take(call, call.address(2)));
   if (call.argument[4] != 0) TRY(options.take(call, call.address(4)));
   const std::string_view kind = type.text();
@@ -148,6 +149,7 @@ Result<i64> sys_mount(Call& call) {
   if (kind == "proc" || kind == "sysfs" || kind == "devtmpfs") return Errno::ebusy;
   const bool in_memory = kind == "tmpfs" || kind == "ramfs";
   if (!in_memory && kind != "ext2" && kind != "9p") return Errno::enodev;
+  if (kind == "ext2" && call.argument[0] == 0) return Errno::einval;
   fs::Disk* disk = kind == "ext2" ? TRY(disk_named(call)) : nullptr;
   char text[longest_path];
   const std::string_view path = TRY(fs::path_of(*directory, text));
@@ -158,14 +160,19 @@ Result<i64> sys_mount(Call& call) {
 }
 
 Result<i64> sys_umount2(Call& call) {
-  constexpr u32 known = 0xf, detach = 2, no_follow = 8;
+  constexpr u32 known = 0xf, force = 1, detach = 2, expire = 4, no_follow = 8;
   const u32 flags = static_cast<u32>(call.argument[1]);
   if ((flags & ~known) != 0) return Errno::einval;
   if (!call.thread.may(Capability::sys_admin)) return Errno::eperm;
   Ref<Inode> directory;
   {
     NamedFile named;
+    named.restrictions = fs::walk_unnoticed;
     directory = TRY(named.existing(call, fs::at_fdcwd, call.address(0), (flags & no_follow) != 0 ? Follow::no : Follow::yes));
+  }
+  if ((flags & expire) != 0) {
+    if ((flags & (force | detach)) != 0) return Errno::einval;
+    TRY(fs::mounts::expire(*directory));
   }
   // Whether it is in use is told from the references to its files.
   if (fs::StepMemory* memory = fs::StepMemory::find(call.thread)) memory->forget_walks();

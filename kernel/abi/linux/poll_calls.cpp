@@ -127,7 +127,9 @@ Result<u64> wait(Call& call, Polling& polling, Instant deadline) {
 Result<i64> tell_rest(Call& call, const Rest& rest) {
   const StepState& step = call.thread.step;
   const Instant deadline{static_cast<i64>(step.word[word_deadline])};
-  if (deadline != Instant{} && deadline != never) {
+  constexpr u32 sticky = 0x400'0000;  // STICKY_TIMEOUTS
+  const bool told = (call.process.manners.personality.load(Order::relaxed) & sticky) == 0;
+  if (told && deadline != Instant{} && deadline != never) {
     const Instant now = clock::now();
     TimeSpec left = time_spec(deadline > now ? (deadline - now).ns : 0);
     if (rest.in_microseconds) left.nanoseconds /= 1000;

@@ -21,6 +21,16 @@ Result<Ref<Process>> process_at(Call& call, unsigned index) {
   return fs::process_of_file(*file);
 }
 
+// Signals can be sent to a process by its directory in /proc, too.
+Result<Ref<Process>> receiver_at(Call& call, unsigned index) {
+  const Ref<OpenFile> file = TRY(real_file_at(call, index));
+  const i32 id = file->inode().process_number();
+  if (id == 0) return fs::process_of_file(*file);
+  Ref<Process> process = processes::find({id});
+  if (!process) return Errno::esrch;
+  return process;
+}
+
 // ---- pidfd -------------------------------------------------------------------------------------------------------------
 
 Result<i64> sys_pidfd_open(Call& call) {
@@ -39,7 +49,7 @@ bool is_reaped(const Process& process) {
 
 Result<i64> sys_pidfd_send_signal(Call& call) {
   if (static_cast<u32>(call.argument[3]) != 0) return Errno::einval;
-  const Ref<Process> process = TRY(process_at(call, 0));
+  const Ref<Process> process = TRY(receiver_at(call, 0));
   const int signal = call.number(1);
   SignalInfo info{.number = signal, .code = code_user, .sender = call.process.id().value};
   info.sender_user = call.thread.credentials().user.real;

@@ -55,7 +55,7 @@ Result<void> Mounting::read_superblock(Waiter& waiter) {
     return geometry.error();
   }
   const Geometry& g = geometry.value();
-  if (disk_.device().read_only() && !read_only_) return Errno::eacces;
+  if (disk_.read_only() && !read_only_) return Errno::eacces;
   if (!g.writable && !read_only_)
     log::notice("ext2: {}: uses features of ext4, so it is mounted to be read only", disk_.device_name());
   if (!g.was_clean && !read_only_)

@@ -90,6 +90,15 @@ Result<void> executable_text(TextBuffer& to, const Subject& subject) {
   return {};
 }
 
+// Found by its path when it is asked for, but as Linux has it: not through directories that whoever asks may not search.
+Result<Ref<Inode>> executable_file(Thread&, const Subject& subject) {
+  Ref<Process> process = TRY(process_of(subject));
+  const std::string_view path{static_cast<const char*>(process->executable)};
+  if (path.empty()) return Errno::enoent;
+  Ref<Inode> root = mounts::root();
+  return find({.root = root, .directory = root}, path, Follow::yes);
+}
+
 // ---- fd/, task/ ----------------------------------------------------------------------------------------------------------
 
 constexpr Node descriptor_node{.name = "fd",
@@ -205,7 +214,12 @@ constexpr Node common_nodes[] = {
      .text = link_text<root_directory>,
      .follow = follow_link<root_directory>,
      .guarded = true},
-    {.name = "exe", .type = FileType::symlink, .permissions = 0777, .text = executable_text, .guarded = true},
+    {.name = "exe",
+     .type = FileType::symlink,
+     .permissions = 0777,
+     .text = executable_text,
+     .follow = executable_file,
+     .guarded = true},
 };
 
 Result<void> thread_exists(const Subject& subject) {

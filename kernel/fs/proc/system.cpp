@@ -38,35 +38,32 @@ Result<void> file_systems(TextBuffer& to, const Subject&) {
 
 namespace {
 // As in the fourth field of fstab(5).
-const char* access_of(const Mount& mount) {
-  constexpr const char* by_flags[] = {"rw",
-                                      "ro",
-                                      "rw,nosuid",
-                                      "ro,nosuid",
-                                      "rw,nodev",
-                                      "ro,nodev",
-                                      "rw,nosuid,nodev",
-                                      "ro,nosuid,nodev",
-                                      "rw,noexec",
-                                      "ro,noexec",
-                                      "rw,nosuid,noexec",
-                                      "ro,nosuid,noexec",
-                                      "rw,nodev,noexec",
-                                      "ro,nodev,noexec",
-                                      "rw,nosuid,nodev,noexec",
-                                      "ro,nosuid,nodev,noexec"};
-  static_assert(mount_read_only == 1 && mount_no_set_id == 2 && mount_no_devices == 4 && mount_no_execute == 8);
-  const u32 flags = mount.file_system->flags.load(Order::relaxed) & mount_flags;
-  return by_flags[mount.file_system->read_only() ? flags | mount_read_only : flags];
+void tell_access(TextBuffer& to, const FileSystem& mounted) {
+  struct Word {
+    u32 flag;
+    const char* text;
+  };
+  constexpr Word words[] = {{mount_no_set_id, "nosuid"},
+                            {mount_no_devices, "nodev"},
+                            {mount_no_execute, "noexec"},
+                            {mount_no_access_times, "noatime"},
+                            {mount_no_directory_access_times, "nodiratime"},
+                            {mount_no_links, "nosymfollow"}};
+  to.append(mounted.read_only() ? "ro" : "rw");
+  for (const Word& word : words) {
+    if (mounted.forbids(word.flag)) to.print(",{}", word.text);
+  }
 }
 }  // namespace
 
 Result<void> mount_table(TextBuffer& to, const Subject&) {
   mounts::for_each(
       [](void* context, const Mount& mount) {
-        static_cast<TextBuffer*>(context)->print("{} {} {} {} 0 0\n", static_cast<const char*>(mount.source),
-                                                 static_cast<const char*>(mount.path), mount.file_system->type(),
-                                                 access_of(mount));
+        auto& text = *static_cast<TextBuffer*>(context);
+        text.print("{} {} {} ", static_cast<const char*>(mount.source), static_cast<const char*>(mount.path),
+                   mount.file_system->type());
+        tell_access(text, *mount.file_system);
+        text.append(" 0 0\n");
       },
       &to);
   return {};
@@ -76,9 +73,11 @@ Result<void> mount_info(TextBuffer& to, const Subject&) {
   mounts::for_each(
       [](void* context, const Mount& mount) {
         const u64 device = mount.file_system->device();
-        static_cast<TextBuffer*>(context)->print(
-            "{} 1 0:{} / {} {} - {} {} {}\n", device, device, static_cast<const char*>(mount.path), access_of(mount),
-            mount.file_system->type(), static_cast<const char*>(mount.source), access_of(mount));
+        auto& text = *static_cast<TextBuffer*>(context);
+        text.print("{} 1 0:{} / {} ", device, device, static_cast<const char*>(mount.path));
+        tell_access(text, *mount.file_system);
+        text.print(" - {} {} {}\n", mount.file_system->type(), static_cast<const char*>(mount.source),
+                   mount.file_system->read_only() ? "ro" : "rw");
       },
       &to);
   return {};
