@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
+#include <sys/timex.h>
 #include <sys/wait.h>
 
 using namespace signals;
@@ -258,6 +259,70 @@ void test_told_when_set() {
   CHECK_EQ(close(file), 0);
 }
 
+// How wrong the clock may be is kept as it is said; a clock that is set is not in step any more. Its rate stays what it is.
+void test_adjustment() {
+  timex state{};
+  const int offset = ADJ_SETOFFSET | ADJ_MICRO;
+  const int before = adjtimex(&state);
+  CHECK(before == TIME_OK || before == TIME_ERROR);
+  CHECK(state.tick == 10'000 && state.freq == 0 && state.offset == 0);
+  timex all = state;  // as it was, which changes nothing
+  all.modes = ADJ_OFFSET | ADJ_FREQUENCY | ADJ_MAXERROR | ADJ_ESTERROR | ADJ_STATUS | ADJ_TIMECONST | ADJ_TICK;
+  CHECK_EQ(adjtimex(&all), before);
+  timex wanted{};
+  wanted.modes = ADJ_STATUS | ADJ_MAXERROR | ADJ_ESTERROR | ADJ_MICRO;
+  wanted.status = STA_PLL;
+  wanted.maxerror = 1000;
+  wanted.esterror = 100;
+  CHECK_EQ(adjtimex(&wanted), TIME_OK);
+  CHECK(wanted.maxerror >= 1000 && wanted.maxerror < 100'000);
+  CHECK_EQ(wanted.esterror, 100);
+  CHECK_EQ(wanted.status, STA_PLL);
+  wanted.modes = ADJ_NANO;
+  CHECK_EQ(adjtimex(&wanted), TIME_OK);
+  CHECK_EQ(wanted.status, STA_PLL | STA_NANO);
+  wanted.modes = ADJ_MICRO;
+  CHECK_EQ(adjtimex(&wanted), TIME_OK);
+  const long wrong[] = {8'999, 11'001};
+  for (const long tick : wrong) {
+    wanted.modes = ADJ_TICK;
+    wanted.tick = tick;
+    CHECK_ERRNO(adjtimex(&wanted), EINVAL);
+  }
+  wanted.modes = 0x8000;
+  CHECK_ERRNO(adjtimex(&wanted), EINVAL);
+  wanted.modes = offset;
+  wanted.time = {0, 1'000'000};
+  CHECK_ERRNO(adjtimex(&wanted), EINVAL);
+  wanted.time = {minute / second, 0};
+  const int64_t start = now_ns(CLOCK_REALTIME);
+  CHECK_EQ(adjtimex(&wanted), TIME_ERROR);
+  CHECK(now_ns(CLOCK_REALTIME) - start >= minute);
+  CHECK_EQ(wanted.status & STA_UNSYNC, STA_UNSYNC);
+  CHECK_EQ(wanted.maxerror, 16'000'000);
+  move_clock(-minute);
+  CHECK_ERRNO(syscall(SYS_adjtimex, -1L), EFAULT);
+  CHECK_ERRNO(syscall(SYS_clock_adjtime, CLOCK_MONOTONIC, &wanted), EOPNOTSUPP);
+  CHECK_ERRNO(syscall(SYS_clock_adjtime, 99, &wanted), EINVAL);
+  const pid_t child = fork();
+  if (child == 0) {
+    CHECK_EQ(setuid(1000), 0);
+    state.modes = 0;
+    CHECK_EQ(adjtimex(&state), TIME_ERROR);
+    state.modes = ADJ_STATUS;
+    CHECK_ERRNO(adjtimex(&state), EPERM);
+    state.modes = ADJ_TICK;
+    state.tick = 1;
+    CHECK_ERRNO(adjtimex(&state), EPERM);
+    state.modes = ADJ_OFFSET_SS_READ;
+    CHECK_EQ(adjtimex(&state), TIME_ERROR);
+    _exit(0);
+  }
+  int status = 0;
+  CHECK_EQ(waitpid(child, &status, 0), child);
+  CHECK_EQ(status, 0);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -269,6 +334,7 @@ int main(int argc, char** argv) {
     test_lengths_of_time();
     test_repeated();
     test_told_when_set();
+    test_adjustment();
   }
   return check_done();
 }

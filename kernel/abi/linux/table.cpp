@@ -3,6 +3,7 @@
 #include "abi/linux/table.h"
 
 #include "abi/corral/calls.h"
+#include "abi/linux/clock_setting.h"
 #include "abi/linux/core_file.h"
 #include "abi/linux/file_handlers.h"
 #include "abi/linux/ipc_structures.h"
@@ -164,6 +165,7 @@ void initialise_system_calls() {
   add(page_lock_calls());
   add(time_calls());
   add(wall_clock_calls());
+  add(clock_adjustment_calls());
   add(timer_calls());
   add(priority_calls());
   add(prctl_calls());
