@@ -64,7 +64,7 @@ namespace {
 void let_go(Ref<OpenFile> file, const FileTable& table) {
   if (!file) return;
   file_locks::closed(file->inode(), &table);
-  file->descriptor_closed();
+  file->descriptor_closed(table);
   const bool socket = file->inode().type() == FileType::socket;
   file = {};
   if (socket) in_flight::collect_if_due();

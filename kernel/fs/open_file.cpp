@@ -32,6 +32,10 @@ void OpenFile::set_flags(u32 flags) {
   flags_.store((flags_.load(Order::relaxed) & ~changeable) | (flags & changeable), Order::relaxed);
 }
 
+Result<void> OpenFile::notify(const FileTable&, u32) {
+  return Errno::einval;
+}
+
 Result<u64> OpenFile::read(Thread&, Transfer&) {
   return inode_->is_directory() ? Errno::eisdir : Errno::einval;
 }

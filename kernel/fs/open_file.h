@@ -20,6 +20,7 @@ namespace corral::fs {
 
 class EventWatch;
 class FileSignals;
+class FileTable;
 class Inode;
 class Listing;
 class PollEntry;
@@ -76,8 +77,11 @@ class OpenFile : public RefCounted<OpenFile> {
   // Bytes that a read would give now (FIONREAD).
   virtual Result<u64> available();
 
-  // A descriptor that led to it was closed by the running thread's process. No lock is held.
-  virtual void descriptor_closed() {}
+  // F_NOTIFY for the process with this table: DN_ bits (fs/watch/directory_notice.h); without any but `again` nothing is told any more.
+  // einval: it cannot tell; enospc, enomem.
+  virtual Result<void> notify(const FileTable& table, u32 wanted);
+  // A descriptor in this table that led to it was closed by the running thread's process. No lock is held.
+  virtual void descriptor_closed(const FileTable&) {}
   // It counts among those who have the file open for writing, to the end (Inode::begin_writing).
   void note_writing() { writing_ = true; }
   // Nobody uses it any more: epoll lets go of it while the whole object is still there.

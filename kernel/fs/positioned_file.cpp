@@ -2,6 +2,8 @@
 #include "fs/positioned_file.h"
 
 #include "fs/transfer.h"
+#include "fs/watch/directory_notice.h"
+#include "memory/heap.h"
 #include "task/process.h"
 
 namespace corral::fs {
@@ -161,6 +163,33 @@ Result<u64> PositionedFile::available() {
   const u64 size = inode().attributes().size;
   LockGuard guard{position_lock_};
   return position_ < size ? size - position_ : 0;
+}
+
+DirectoryFile::~DirectoryFile() {
+  delete notice_.load(Order::acquire);
+}
+
+Result<void> DirectoryFile::notify(const FileTable& table, u32 wanted) {
+  DirectoryNotice* notice = notice_.load(Order::acquire);
+  if ((wanted & ~DirectoryNotice::again) == 0) {
+    if (notice != nullptr) notice->end();
+    return {};
+  }
+  if (notice == nullptr) {
+    FileSignals* own = TRY(FileSignals::of(*this));
+    DirectoryNotice* made = TRY(memory::make<DirectoryNotice>(*own));
+    if (notice_.compare_exchange(notice, made, Order::acq_rel, Order::acquire)) {
+      notice = made;
+    } else {
+      delete made;  // another thread was first, and its own is there
+    }
+  }
+  return notice->set(Ref<Inode>::share(inode()), &table, wanted);
+}
+
+void DirectoryFile::descriptor_closed(const FileTable& table) {
+  DirectoryNotice* notice = notice_.load(Order::acquire);
+  if (notice != nullptr) notice->closed(&table);
 }
 
 Result<u64> DirectoryFile::seek(i64 offset, Whence whence) {

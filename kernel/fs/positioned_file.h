@@ -30,16 +30,22 @@ class PositionedFile final : public OpenFile {
   u64 position_ GUARDED_BY(position_lock_) = 0;
 };
 
-// An open directory: a position for getdents64 and nothing else.
+class DirectoryNotice;
+
+// An open directory: a position for getdents64, and what F_NOTIFY wants to be told.
 class DirectoryFile final : public OpenFile {
  public:
   using OpenFile::OpenFile;
+  ~DirectoryFile() override;
+  Result<void> notify(const FileTable& table, u32 wanted) override;
+  void descriptor_closed(const FileTable& table) override;
   Result<u64> seek(i64 offset, Whence whence) override;
   Result<void> list(Listing& listing) override { return inode().list(position_.load(Order::relaxed), listing); }
   void set_directory_position(u64 position) override { position_.store(position, Order::relaxed); }
 
  private:
   Atomic<u64> position_{0};
+  Atomic<DirectoryNotice*> notice_{nullptr};  // owned; null until it is asked for
 };
 
 // The place to seek to; einval, enxio, eoverflow as lseek(2).

@@ -1,4 +1,4 @@
-// Signals that tell of a file (F_SETOWN, F_SETSIG, O_ASYNC), and leases, which are told by them.
+// Signals that tell of a file (F_SETOWN, F_SETSIG, O_ASYNC), and leases and changes of directories (F_NOTIFY), which are told by them.
 
 #include "tests/children.h"
 #include "tests/signals.h"
@@ -319,6 +319,100 @@ void test_not_waiting() {
   children::expect_exit(child, 0);
 }
 
+// ---- changes of directories ----------------------------------------------------------------------------------------------
+
+constexpr const char* directory = "/tmp/filesignals.d";
+
+int notify(int file, unsigned what) {
+  return fcntl(file, F_NOTIFY, static_cast<unsigned long>(what));
+}
+
+// So many signals, all of this directory.
+void expect_changes(int file, int count) {
+  for (int i = 0; i < count; ++i) {
+    siginfo_t info{};
+    const sigset_t set = signals::only(told_by);
+    const timespec at_once{};  // they come before the call that made the change returns
+    CHECK_EQ(sigtimedwait(&set, &info, &at_once), told_by);
+    CHECK_EQ(info.si_code, POLL_MSG);
+    CHECK_EQ(info.si_fd, file);
+  }
+  CHECK(none_told());
+}
+
+void make(const char* name) {
+  const int file = open(name, O_CREAT | O_EXCL | O_RDWR, 0600);
+  CHECK(file >= 0);
+  CHECK_EQ(close(file), 0);
+}
+
+void test_directories() {
+  CHECK_EQ(mkdir(directory, 0700), 0);
+  const int here = open("/", O_RDONLY);
+  CHECK_EQ(chdir(directory), 0);
+  const int file = open(".", O_RDONLY);
+  CHECK(file >= 0);
+  const int plain = open("plain", O_CREAT | O_RDWR, 0600);
+  CHECK_ERRNO(notify(plain, DN_CREATE), ENOTDIR);
+  CHECK_EQ(notify(plain, 0), 0);
+  CHECK_EQ(notify(file, DN_MULTISHOT), 0);
+  CHECK_EQ(fcntl(file, F_SETSIG, told_by), 0);
+  CHECK_EQ(notify(file, DN_CREATE), 0);
+  CHECK_EQ(fcntl(file, F_GETOWN), getpid());
+  make("a");
+  make("b");
+  expect_changes(file, 1);  // once
+  CHECK_EQ(notify(file, DN_CREATE | DN_MULTISHOT), 0);
+  CHECK_EQ(unlink("a"), 0);
+  expect_changes(file, 0);
+  CHECK_EQ(notify(file, DN_DELETE), 0);  // as well
+  make("a");
+  CHECK_EQ(unlink("a"), 0);
+  CHECK_EQ(mkdir("below", 0700), 0);
+  expect_changes(file, 3);
+  CHECK_EQ(rename("b", "c"), 0);  // here it is deleted and made
+  expect_changes(file, 2);
+  CHECK_EQ(notify(file, 0), 0);
+  CHECK_EQ(rename("c", "d"), 0);
+  expect_changes(file, 0);
+  CHECK_EQ(notify(file, DN_RENAME | DN_MULTISHOT), 0);
+  CHECK_EQ(rename("d", "e"), 0);
+  expect_changes(file, 1);
+  CHECK_EQ(rename("e", "below/e"), 0);
+  CHECK_EQ(rename("below/e", "e"), 0);
+  expect_changes(file, 0);  // not from here to here
+  CHECK_EQ(notify(file, 0), 0);
+  CHECK_EQ(notify(file, DN_MODIFY | DN_ATTRIB | DN_MULTISHOT), 0);
+  CHECK_EQ(write(plain, "x", 1), 1);
+  CHECK_EQ(chmod("plain", 0400), 0);
+  expect_changes(file, 2);
+  const int below = open("below", O_RDONLY);
+  CHECK_EQ(fcntl(below, F_SETSIG, told_by), 0);
+  CHECK_EQ(notify(below, DN_ATTRIB), 0);
+  CHECK_EQ(notify(file, 0), 0);
+  CHECK_EQ(chmod("below", 0500), 0);  // its own
+  expect_changes(below, 1);
+  // A child that closes its descriptor ends nothing; nor does its end. The process itself does, whichever descriptor it is.
+  CHECK_EQ(notify(file, DN_CREATE | DN_DELETE | DN_MULTISHOT), 0);
+  children::expect_exit(spawn([file] { return close(file); }), 0);
+  children::expect_exit(spawn([] { return 0; }), 0);
+  make("f");
+  expect_changes(file, 1);
+  const int same = dup(file);
+  CHECK_EQ(close(same), 0);
+  CHECK_EQ(unlink("f"), 0);
+  expect_changes(file, 0);
+  CHECK_EQ(notify(file, DN_DELETE), 0);
+  CHECK_EQ(close(file), 0);
+  CHECK_EQ(unlink("plain"), 0);
+  CHECK_EQ(unlink("e"), 0);
+  CHECK_EQ(rmdir("below"), 0);
+  CHECK(none_told());
+  CHECK_EQ(fchdir(here), 0);
+  CHECK_EQ(rmdir(directory), 0);
+  for (const int open_file : children::Numbers{plain, below, here}) { CHECK_EQ(close(open_file), 0); }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -336,6 +430,7 @@ int main(int argc, char** argv) {
   test_leases_of_programs();
   test_unnamed();
   test_not_waiting();
+  test_directories();
   CHECK_EQ(unlink(path), 0);
   return check_done();
 }

@@ -5,6 +5,7 @@
 #include "fs/inode.h"
 #include "fs/leases.h"
 #include "fs/permission.h"
+#include "fs/watch/directory_notice.h"
 
 namespace corral::abi {
 
@@ -76,6 +77,21 @@ Result<i64> set_lease(Call& call, OpenFile& file) {
   return 0;
 }
 
+// Whoever asks is told, unless somebody was chosen before.
+Result<i64> notify(Call& call, OpenFile& file) {
+  const fs::FileTable& files = resources_of(call).files();
+  const auto wanted = static_cast<u32>(call.argument[2]);
+  if ((wanted & ~fs::DirectoryNotice::again) == 0) {
+    (void)file.notify(files, wanted);
+    return 0;  // of whatever file
+  }
+  if (!file.inode().is_directory()) return Errno::enotdir;
+  FileSignals* signals = TRY(FileSignals::of(file));
+  if (signals->owner().id == 0) TRY(signals->set_owner(call.thread, {Whom::process, call.process.id().value}));
+  signals->set_descriptor(call.number(0));
+  return success(file.notify(files, wanted));
+}
+
 }  // namespace
 
 Result<i64> signal_command(Call& call, OpenFile& file) {
@@ -88,6 +104,7 @@ Result<i64> signal_command(Call& call, OpenFile& file) {
     tell_owner_ex = 16,
     change_lease = 1024,
     get_lease = 1025,
+    notify_changes = 1026,
   };
   switch (call.number(1)) {
     case change_owner: return set_owner_number(call, file);
@@ -101,6 +118,7 @@ Result<i64> signal_command(Call& call, OpenFile& file) {
     case get_signal: return i64{known_signals(file) == nullptr ? 0 : known_signals(file)->signal()};
     case change_lease: return set_lease(call, file);
     case get_lease: return static_cast<i64>(fs::leases::get(file));
+    case notify_changes: return notify(call, file);
     default: return Errno::einval;
   }
 }

@@ -97,6 +97,11 @@ bool FileSignals::on_change(u32 bits) {
   return false;
 }
 
+void FileSignals::note_messages(u32 count) {
+  messages_.fetch_add(count, Order::relaxed);
+  (void)on_change(has_messages);
+}
+
 void FileSignals::fire(DeferredCall& call) {
   auto& own = container_of(call, &FileSignals::call_);
   const u32 bits = own.changes_.exchange(0, Order::acq_rel);  // from here on the next change asks again
@@ -106,6 +111,10 @@ void FileSignals::fire(DeferredCall& call) {
     if ((bits & poll_writable) != 0) own.send(Event::writable);
     if ((bits & (poll_readable | poll_writable)) == 0 && (bits & ends) != 0) own.send(Event::hung_up);
     if ((bits & poll_pri) != 0) own.send(Event::urgent);
+  }
+  if ((bits & has_messages) != 0) {
+    const u32 messages = own.messages_.exchange(0, Order::relaxed);
+    for (u32 i = 0; i < messages; ++i) own.send(Event::message);
   }
   own.drop();
 }

@@ -42,6 +42,8 @@ class FileSignals final : public RefCounted<FileSignals>, private PollListener {
   void set_descriptor(int descriptor) EXCLUDES(lock_);
   // Sends the signal. No lock is held.
   void send(Event event) EXCLUDES(lock_);
+  // So many messages are to be told when the step is over. Any lock may be held.
+  void note_messages(u32 count);
   // The last reference to the file is gone; it is still whole.
   void file_ends();
 
@@ -63,7 +65,9 @@ class FileSignals final : public RefCounted<FileSignals>, private PollListener {
   int descriptor_ GUARDED_BY(lock_) = 0;  // as the signal tells it
   PollEntry entry_;  // enlisted and taken out under lock_
   Atomic<bool> listens_{false};
-  Atomic<u32> changes_{0};  // poll_ bits to be told; not 0: call_ is under way
+  static constexpr u32 has_messages = 1u << 31;
+  Atomic<u32> changes_{0};  // poll_ bits, and has_messages, to be told; not 0: call_ is under way
+  Atomic<u32> messages_{0};
   DeferredCall call_;
 };
 

@@ -31,7 +31,7 @@ class Ended {
       delete watch;
     }
   }
-  // Takes the watch out of its lists; its queue is told.
+  // Takes the watch out of its lists; its watcher is told.
   void end(FileWatch& watch) REQUIRES(all_watches) {
     FileWatch* at = first_of(*watch.file);
     if (at == &watch) {
@@ -40,12 +40,12 @@ class Ended {
       while (at->next != &watch) at = at->next;
       at->next = watch.next;
     }
-    watch.queue.watches.remove(watch);
+    watch.watcher.watches.remove(watch);
     WatchesOfFileSystem& others = watch.file->file_system().watches;
     others.list.remove(watch);
     --others.count;
     watch_count.fetch_sub(1, Order::relaxed);
-    watch.queue.post(watch.number, notices::ignored, 0, {});
+    watch.watcher.post(watch.number, notices::ignored, 0, {});
     watch.next = first_;
     first_ = &watch;
   }
@@ -62,8 +62,8 @@ void tell_watchers(Inode& file, u32 event, u32 cookie, std::string_view name, En
   for (FileWatch* watch = first_of(file); watch != nullptr; watch = following) {
     following = watch->next;
     if ((watch->mask & event & notices::all_events) == 0) continue;
-    watch->queue.post(watch->number, event, cookie, name);
-    if ((watch->mask & watch_once) != 0) ended.end(*watch);
+    const bool told = watch->watcher.post(watch->number, event, cookie, name);
+    if (told && (watch->mask & watch_once) != 0) ended.end(*watch);
   }
 }
 
@@ -86,18 +86,18 @@ u32 kind_of(const Inode& file) {
 
 }  // namespace
 
-FileWatch::FileWatch(WatchQueue& owner, Ref<Inode> watched, i32 its_number, u32 wanted)
-    : queue{owner}, file{static_cast<Ref<Inode>&&>(watched)}, number{its_number}, mask{wanted} {}
+FileWatch::FileWatch(Watcher& owner, Ref<Inode> watched, i32 its_number, u32 wanted)
+    : watcher{owner}, file{static_cast<Ref<Inode>&&>(watched)}, number{its_number}, mask{wanted} {}
 
 FileWatch::~FileWatch() = default;
 
 // ---- watches -------------------------------------------------------------------------------------------------------------
 
-Result<i32> WatchQueue::watch(const Ref<Inode>& file, u32 mask) {
+Result<i32> Watcher::watch(const Ref<Inode>& file, u32 mask) {
   constexpr u32 kept = notices::all_events | watch_not_unlinked | watch_once;
   LockGuard guard{all_watches};
   for (FileWatch* watch = first_of(*file); watch != nullptr; watch = watch->next) {
-    if (&watch->queue != this) continue;
+    if (&watch->watcher != this) continue;
     if ((mask & watch_create) != 0) return Errno::eexist;
     watch->mask = ((mask & watch_add) != 0 ? watch->mask : 0) | (mask & kept);
     return watch->number;
@@ -116,7 +116,7 @@ Result<i32> WatchQueue::watch(const Ref<Inode>& file, u32 mask) {
   return made->number;
 }
 
-Result<void> WatchQueue::forget(i32 number) {
+Result<void> Watcher::forget(i32 number) {
   Ended ended;
   LockGuard guard{all_watches};
   FileWatch* watch = watches.first_where([&](const FileWatch& one) { return one.number <= number; });
@@ -132,7 +132,7 @@ WatchQueue::Watched WatchQueue::watched_below(i64 before) {
   return {watch->number, watch->mask, watch->file};
 }
 
-void WatchQueue::close() {
+void Watcher::close() {
   Ended ended;
   LockGuard guard{all_watches};
   while (FileWatch* watch = watches.first()) ended.end(*watch);
@@ -219,7 +219,7 @@ void tell_unmounted(FileSystem& file_system) {
     {
       LockGuard guard{all_watches};
       for (FileWatch* watch = first_of(*file); watch != nullptr; watch = watch->next) {
-        watch->queue.post(watch->number, unmounted | kind_of(*file), 0, {});
+        watch->watcher.post(watch->number, unmounted | kind_of(*file), 0, {});
       }
     }
     tell_end(*file, 0);

@@ -82,20 +82,21 @@ WatchQueue::Event* WatchQueue::make_event(i32 number, u32 event, u32 cookie, std
   return made;
 }
 
-void WatchQueue::post(i32 number, u32 event, u32 cookie, std::string_view name) {
+bool WatchQueue::post(i32 number, u32 event, u32 cookie, std::string_view name) {
   LockGuard guard{lock_};
   const Event* last = events_.back();
   const bool again = last != nullptr && last->watch == number && last->mask == event && last->cookie == cookie &&
                      last->text() == name && (event & notices::ignored) == 0;
-  if (again) return;
+  if (again) return true;
   Event* made = count_ < WatchLimits::events.value() ? make_event(number, event, cookie, name) : nullptr;
   if (made == nullptr) made = std::exchange(lost_, nullptr);
-  if (made == nullptr) return;  // that events were lost is told already
+  if (made == nullptr) return true;  // that events were lost is told already
   events_.push_back(*made);
   ++count_;
   bytes_ += sizeof(Header) + made->size;
   (void)readers_.wake_all();
   source_.notify(poll_readable);
+  return true;
 }
 
 Result<void> WatchQueue::give(const Event& event, Transfer& transfer) {

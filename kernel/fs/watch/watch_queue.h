@@ -17,17 +17,10 @@ struct WatchLimits {
   static inline constinit Setting instances{128, 0, 0x7fff'ffff}, watches{65536, 0, 0x7fff'ffff}, events{16384, 0, 0x7fff'ffff};
 };
 
-// Bits of a watch's mask beside the notices.
-inline constexpr u32 watch_only_directory = 0x0100'0000, watch_no_follow = 0x0200'0000, watch_not_unlinked = 0x0400'0000,
-                     watch_create = 0x1000'0000, watch_add = 0x2000'0000, watch_once = 0x8000'0000;
-
-class WatchQueue final : public RefCounted<WatchQueue> {
+class WatchQueue final : public RefCounted<WatchQueue>, public Watcher {
  public:
   static Result<Ref<WatchQueue>> create();  // emfile, enomem
   ~WatchQueue();
-  // The number of the watch. eexist, enospc, enomem.
-  Result<i32> watch(const Ref<Inode>& file, u32 mask);
-  Result<void> forget(i32 number);  // einval
   // The watch with the highest number below `before`; null `file`: none.
   struct Watched {
     i32 number = 0;
@@ -35,18 +28,10 @@ class WatchQueue final : public RefCounted<WatchQueue> {
     Ref<Inode> file;
   };
   [[nodiscard]] Watched watched_below(i64 before);
-  // Its last descriptor is closed.
-  void close();
-
   Result<u64> read(Thread& thread, Transfer& transfer, bool nonblocking) EXCLUDES(lock_);
   u32 poll(PollEntry* entry) EXCLUDES(lock_);
   [[nodiscard]] u64 available() EXCLUDES(lock_);
-  // The lock of all watches may be held.
-  void post(i32 number, u32 event, u32 cookie, std::string_view name) EXCLUDES(lock_);
-
-  // Guarded by the lock of all watches; the newest is the first.
-  RedBlackTree<FileWatch, &FileWatch::by_number, FileWatch::Newer> watches;
-  i32 last_number = 0;  // guarded by the lock of all watches
+  bool post(i32 number, u32 event, u32 cookie, std::string_view name) override EXCLUDES(lock_);
 
  private:
   struct Event {

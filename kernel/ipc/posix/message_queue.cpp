@@ -29,7 +29,9 @@ class QueueFile final : public fs::OpenFile {
   Result<u64> read_at(Thread&, u64 offset, fs::Transfer& transfer) override { return put_text(offset, transfer); }
   u32 poll(fs::PollEntry* entry) override { return queue().poll(entry); }
   [[nodiscard]] bool can_poll() const override { return true; }
-  void descriptor_closed() override { queue().forget_notification(fs::stepping_thread().process().id().value); }
+  void descriptor_closed(const fs::FileTable&) override {
+    queue().forget_notification(fs::stepping_thread().process().id().value);
+  }
   [[nodiscard]] MessageQueue& queue() { return static_cast<MessageQueue&>(inode()); }
 
  private:
