@@ -308,6 +308,8 @@ void test_clocks() {
   CHECK_ERRNO(syscall(SYS_clock_nanosleep, CLOCK_REALTIME_COARSE, 0, &none, nullptr), EOPNOTSUPP);
   CHECK_ERRNO(syscall(SYS_clock_nanosleep, 77, 0, &none, nullptr), EINVAL);
   CHECK_ERRNO(syscall(SYS_clock_settime, CLOCK_MONOTONIC, &none), EINVAL);
+  CHECK_ERRNO(syscall(SYS_clock_settime, CLOCK_PROCESS_CPUTIME_ID, &none), EINVAL);
+  CHECK_ERRNO(syscall(SYS_clock_settime, CLOCK_THREAD_CPUTIME_ID, &none), EINVAL);
 }
 
 void test_memory_of_others() {

@@ -16,9 +16,10 @@ constexpr i32 clock_realtime = 0;
 
 Result<i64> sys_clock_settime(Call& call) {
   const i32 clock_id = call.number(0);
-  if (!is_cpu_clock(clock_id) && clock_id != clock_realtime) return Errno::einval;
+  const bool of_process = clock_id < 0 && is_cpu_clock(clock_id);  // not the caller's own by their names
+  if (!of_process && clock_id != clock_realtime) return Errno::einval;
   const TimeSpec wanted = TRY(call.read<TimeSpec>(call.address(1)));
-  if (is_cpu_clock(clock_id)) {
+  if (of_process) {
     (void)TRY(duration_of(wanted));
     (void)TRY(cpu_clock_of(call, clock_id));
     return Errno::eperm;
