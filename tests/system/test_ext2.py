@@ -126,8 +126,9 @@ class Ext2(unittest.TestCase):
     def test_attributes(self) -> None:
         images = [self.image(4 * MIB, "-b", "2048", "-I", "512"), self.image(4 * MIB, "-b", "1024"), self.image(4 * MIB, "-b", "4096")]
         for image in images:
-            for command in ("write /dev/null given", "ea_set given user.tool host", "ea_set given user.long " + "l" * 200, "write /dev/null fixed",
-                            "set_inode_field fixed flags 0x10"):  # immutable
+            for command in ("write /dev/null given", "ea_set given user.tool host", "ea_set given user.long " + "l" * 200):
+                host("debugfs", "-w", "-R", command, image)
+            for command in ("write /dev/null fixed", "set_inode_field fixed flags 0x10"):  # immutable
                 host("debugfs", "-w", "-R", command, image)
         machine = self.boot(cores=4, disks=tuple(images))
         for disk in "abc":
