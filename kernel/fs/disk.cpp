@@ -95,7 +95,8 @@ Disk::Disk(BlockDevice& device, u32 minor, Disk* whole)
 }
 
 bool Disk::read_only() const {
-  return read_only_.load(Order::relaxed) || device_.read_only() || (whole_ != nullptr && whole_->read_only());
+  const bool with_whole = whole_ != nullptr && whole_->read_only_.load(Order::relaxed);
+  return read_only_.load(Order::relaxed) || with_whole || device_.read_only();
 }
 
 bool Disk::take() {
