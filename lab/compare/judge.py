@@ -2,12 +2,14 @@
 
 Figures that repeat are compared exactly. Figures that vary are compared by rank (Mann and Whitney's U, two-sided, with Holm's
 correction for their number), which asks nothing of their distribution: ALARM is the chance to see any change where there
-is none, however many are compared. The size of the change is Hodges and Lehmann's: the median of all ratios of one of B's
-figures to one of A's. What is smaller than SMALLEST is none, and where SOUGHT would not have been seen, that is the verdict.
+is none, however many are compared. The more are compared, the more runs of each are needed: `fewest` says how many. The size
+of the change is Hodges and Lehmann's: the median of all ratios of one of B's figures to one of A's. What is smaller than
+SMALLEST is none, and where SOUGHT would not have been seen, that is the verdict.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import statistics
 from collections.abc import Sequence
@@ -18,7 +20,8 @@ from lab.problem import Problem
 ALARM = 0.001
 SMALLEST = 0.01
 SOUGHT = 0.02
-FEWEST = 8  # figures on each side: with fewer no order of ranks is as rare as ALARM
+FEWEST = 8  # runs on each side
+COUNTED = 25  # runs on a side, up to which all orders of ranks are counted. The usual approximation is bad where they are few and rare
 WORDS = ("worse", "changed", "unclear", "better", "same")  # in the order in which they are told
 
 
@@ -52,10 +55,16 @@ def exact(a: Sequence[float], b: Sequence[float], better: str, tolerance: float 
 
 def noisy(pairs: Sequence[tuple[Sequence[float], Sequence[float], str]]) -> list[Verdict]:
     """A's and B's figures, all above 0, and which are better: a verdict for each."""
-    enough = [index for index, (a, b, _) in enumerate(pairs) if min(len(a), len(b)) >= FEWEST and min(*a, *b) > 0]
+    needed = fewest(len(pairs))
+    enough = [index for index, (a, b, _) in enumerate(pairs) if min(len(a), len(b)) >= needed and min(*a, *b) > 0]
     chances = [chance(*pairs[index][:2]) for index in enough]
     corrected = dict(zip(enough, holm(chances)))
-    return [_noisy(*pair, corrected.get(index)) for index, pair in enumerate(pairs)]
+    return [_noisy(*pair, corrected[index]) if index in corrected else _too_few(*pair[:2], needed) for index, pair in enumerate(pairs)]
+
+
+def fewest(figures: int) -> int:
+    """Runs on each side. With fewer no order of ranks is as rare as ALARM, when so many figures are compared at once."""
+    return next(runs for runs in itertools.count(FEWEST) if figures * 2 / math.comb(2 * runs, runs) < ALARM)
 
 
 def chance(a: Sequence[float], b: Sequence[float]) -> float:
@@ -64,12 +73,15 @@ def chance(a: Sequence[float], b: Sequence[float]) -> float:
         from scipy.stats import mannwhitneyu
     except ImportError:
         raise Problem("scipy is not installed", "./corral setup statistics") from None
-    return float(mannwhitneyu(a, b, alternative="two-sided").pvalue)
+    method = "exact" if max(len(a), len(b)) <= COUNTED else "asymptotic"
+    return float(mannwhitneyu(a, b, alternative="two-sided", method=method).pvalue)
 
 
-def _noisy(a: Sequence[float], b: Sequence[float], better: str, corrected: float | None) -> Verdict:
-    if corrected is None:
-        return Verdict("unclear", None, f"{min(len(a), len(b))} runs above 0, {FEWEST} are needed")
+def _too_few(a: Sequence[float], b: Sequence[float], needed: int) -> Verdict:
+    return Verdict("unclear", None, f"{min(len(a), len(b))} runs above 0, {needed} are needed")
+
+
+def _noisy(a: Sequence[float], b: Sequence[float], better: str, corrected: float) -> Verdict:
     low, ratio, high = interval(a, b)
     told = f"p = {corrected:.1g}"
     if corrected < ALARM and abs(ratio - 1) >= SMALLEST:
@@ -79,6 +91,8 @@ def _noisy(a: Sequence[float], b: Sequence[float], better: str, corrected: float
         return Verdict("unclear", ratio, f"{' and '.join(drifting)} changed while being measured")
     if high / ratio - 1 > SOUGHT - SMALLEST or 1 - low / ratio > SOUGHT - SMALLEST:
         return Verdict("unclear", ratio, f"the runs vary too much: changes below {max(high / ratio, ratio / low) - 1 + SMALLEST:.0%} do not show")
+    if corrected >= ALARM and abs(ratio - 1) >= SMALLEST:
+        return Verdict("unclear", ratio, f"{told}: more runs would tell")
     return Verdict("same", ratio, told)
 
 
@@ -106,6 +120,4 @@ def drifts(figures: Sequence[float]) -> bool:
     """Whether the first half differs from the second as two sets would: then the host changed, and nothing is to be said."""
     half = len(figures) // 2
     first, second = figures[:half], figures[half:]
-    if half < FEWEST // 2:
-        return False
-    return chance(first, second) < ALARM and abs(interval(first, second)[1] - 1) >= SMALLEST
+    return half > 0 and chance(first, second) < ALARM and abs(interval(first, second)[1] - 1) >= SMALLEST

@@ -76,6 +76,29 @@ class ByRank(unittest.TestCase):
         pairs = [(quiet_host(generator, 100.0), quiet_host(generator, 102.0 if number == 17 else 100.0), "lower") for number in range(40)]
         self.assertEqual([number for number, verdict in enumerate(judge.noisy(pairs)) if verdict.word != "same"], [17])
 
+    def test_however_many_a_change_of_all_is_seen(self) -> None:
+        """Corrected for their number, few runs must still be enough, or be called too few: never is a change "the same"."""
+        generator = random.Random(4)
+        for runs, figures, wanted in ((8, 1, "worse"), (8, 6, "worse"), (8, 7, "unclear"), (9, 24, "worse"), (10, 92, "worse"), (10, 93, "unclear"),
+                                      (12, 1000, "worse")):
+            with self.subTest(runs=runs, figures=figures):
+                pairs = [(quiet_host(generator, 100.0)[:runs], quiet_host(generator, 150.0)[:runs], "lower") for _ in range(figures)]
+                found = judge.noisy(pairs)
+                self.assertEqual({verdict.word for verdict in found}, {wanted})
+                if wanted == "unclear":
+                    self.assertEqual(found[0].why, f"{runs} runs above 0, {judge.fewest(figures)} are needed")
+
+    def test_runs_that_are_alike_are_judged_too(self) -> None:
+        """Times in whole milliseconds: many are the same number."""
+        before, after = [1000.0, 1001.0] * 4, [1020.0, 1021.0] * 4
+        self.assertEqual({verdict.word for verdict in judge.noisy([(before, after, "lower")] * 6)}, {"worse"})
+
+    def test_what_is_not_sure_is_not_the_same(self) -> None:
+        """Runs vary little, and B's are mostly 1.5 per cent longer, but a few are A's: no alarm, and no all-clear."""
+        before = [100 + number / 100 for number in range(16)]
+        after = before[4:8] + [value * 1.015 for value in before[4:]]
+        self.assertIn(judge.noisy([(before, after, "lower")] * 900)[0].word, ("unclear",))
+
     def test_where_two_per_cent_do_not_show_that_is_the_verdict(self) -> None:
         verdict = judge.noisy([(BUSY_HOST[::2], BUSY_HOST[1::2], "lower")])[0]
         self.assertEqual(verdict.word, "unclear")
