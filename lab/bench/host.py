@@ -48,6 +48,10 @@ def facts() -> dict[str, str]:
     return {name: fact for name, fact in known.items() if fact}
 
 
+def digest(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+
+
 def digests(files: Iterable[Path]) -> dict[str, str]:
     """By the name from the root of the tree: what stands in the file."""
-    return {str(file.relative_to(paths.ROOT)): hashlib.sha256(file.read_bytes()).hexdigest()[:16] for file in files}
+    return {str(file.relative_to(paths.ROOT)): digest(file) for file in files}

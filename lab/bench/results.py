@@ -107,7 +107,8 @@ def medians(rows: Iterable[Row]) -> tuple[Row, ...]:
     for row in rows:
         found.setdefault(row.point, row)
         values.setdefault(row.point, []).extend(row.samples)
-    return tuple(replace(row, value=round(statistics.median(values[point]), 3), runs=tuple(values[point]))
+    # To so many digits, and not decimals, as figures may be small: what the mean of two leaves behind the last one is no figure.
+    return tuple(replace(row, value=float(f"{statistics.median(values[point]):.15g}"), runs=tuple(values[point]))
                  for point, row in found.items())
 
 

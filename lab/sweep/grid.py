@@ -22,7 +22,9 @@ from lab.sweep.points import INSTRUMENTS, Point
 
 PAGE = "docs/sweeps.md"
 # What a grid says for all workloads, and a workload may say otherwise for itself.
-AXES: dict[str, list[Any]] = {"systems": ["corral"], "instruments": [], "cores": [1], "seeds": [1], "repeats": [5]}
+AXES: dict[str, list[Any]] = {"systems": ["corral"], "instruments": [], "cores": [1], "seeds": [1], "repeats": [10]}
+WORDS = {"systems": SYSTEMS, "instruments": tuple(INSTRUMENTS)}  # of which an axis may be
+MOST_POINTS = 100_000
 KINDS = {  # of workloads, by the name that each must have: what else it may have
     "bench": ("only", "threads", "quick"),
     "program": ("metrics", "better", "memory_mib"),
@@ -70,12 +72,13 @@ class Grid:
         """What the workload or the grid says: a list, or one value for a list of one."""
         value = workload.get(name, self._data.get(name, AXES[name]))
         values = value if isinstance(value, list) else [value]
-        kind = int if name in ("cores", "seeds", "repeats") else str
-        good = all(type(one) is kind and (kind is str or one > 0) for one in values)
-        if not good or (not values and name in workload) or (name == "repeats" and len(values) != 1):
-            form = "a number from 1 on" if name == "repeats" else f"a list of {'numbers from 1 on' if kind is int else 'words'}"
+        good = all(type(one) is str for one in values) if name in WORDS else all(type(one) is int and 0 < one < 2**32 for one in values)
+        if not good or (not values and name in self._data.keys() | workload.keys()) or (name == "repeats" and len(values) != 1):
+            form = "a number from 1 on" if name == "repeats" else f"a list of {'words' if name in WORDS else 'numbers from 1 on'}"
             raise self.wrong(f"{what}: {name} = {value!r}", f"{form} is wanted")
-        return values
+        for word in values if name in WORDS else ():
+            choose(word, WORDS[name], name.removesuffix("s"))
+        return list(dict.fromkeys(values))
 
     def _workload(self, workload: Mapping[str, Any]) -> tuple[str, list[Point]]:
         kinds = [kind for kind in KINDS if isinstance(workload.get(kind), str)]
@@ -87,7 +90,10 @@ class Grid:
         definition = {key: value for key, value in workload.items() if key in (kind, *KINDS[kind])}
         try:
             definition |= {"bench": _check_bench, "program": _check_program, "simulate": _check_simulation}[kind](definition)
-            return name, list(self._points(name, kind, definition, workload))
+            points = list(itertools.islice(self._points(name, kind, definition, workload), MOST_POINTS + 1))
+            if len(points) > MOST_POINTS:
+                raise Problem(f"it has more than {MOST_POINTS} points", "shorten its lists", WRONG_USE)
+            return name, list(dict.fromkeys(points))
         except Problem as problem:
             if problem.what.startswith(self._where):
                 raise
@@ -97,17 +103,19 @@ class Grid:
         bench = BENCHES[definition["bench"]].swept if kind == "bench" else ()
         possible = {"bench": bench, "program": ON_GUESTS, "simulate": ("simulator",)}[kind]
         systems, cores, seeds, (repeats,) = (self._axis(name, workload, axis) for axis in ("systems", "cores", "seeds", "repeats"))
-        asked = self._axis(name, workload, "instruments") if kind != "simulate" else ["simulator"]
+        asked = self._axis(name, workload, "instruments")
+        if kind == "simulate":
+            asked = ["simulator"]
         text = json.dumps(definition, sort_keys=True)
         lines = self._options(workload, simulated=kind == "simulate")
         for instrument, system, count in itertools.product(asked or [possible[0]], systems, cores):
             choose(instrument, possible, "instrument")
-            choose(system, SYSTEMS, "system")
             _check_machine(instrument, system, count)
             seeded = seeds if instrument in ("seeded", "simulator") else [0]
             turns = range(1, (repeats if instrument == "wall" else 1) + 1)
-            for options, seed, repeat in itertools.product(lines if system == "corral" else [""], seeded, turns):
-                yield Point(name, text, system, INSTRUMENTS[instrument], count, options, seed, repeat)
+            for repeat in turns:  # one after the other: there may be more than memory has room for
+                for options, seed in itertools.product(lines if system == "corral" else [""], seeded):
+                    yield Point(name, text, system, INSTRUMENTS[instrument], count, options, seed, repeat)
 
     def _options(self, workload: Mapping[str, Any], *, simulated: bool) -> list[str]:
         """Words of the kernel's command line: every combination of a table, for each of the tables if there are several."""
@@ -164,7 +172,7 @@ def _check_machine(instrument: str, system: str, cores: int) -> None:
 
 def _words(definition: Mapping[str, Any], name: str, kind: type) -> list[Any]:
     values = definition.get(name, [])
-    if not isinstance(values, list) or not all(type(one) is kind for one in values):
+    if not isinstance(values, list) or not all(type(one) is kind for one in values) or (not values and name in definition):
         raise Problem(f"{name} = {values!r}", f"a list of {'words' if kind is str else 'numbers'} is wanted", WRONG_USE)
     return values
 
@@ -186,12 +194,14 @@ def _check_bench(definition: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _check_program(definition: Mapping[str, Any]) -> Mapping[str, Any]:
     metrics, better = definition.get("metrics"), definition.get("better", {})
+    if not definition["program"].strip():
+        raise Problem("program is empty", 'such as program = "mandelbrot 4 --mode array"', WRONG_USE)
     if not isinstance(metrics, dict) or not metrics:
         raise Problem("a program without metrics measures nothing", "such as metrics = { total_ms = 'total_ms=([0-9.]+)' }", WRONG_USE)
     for name, pattern in metrics.items():
         try:
-            groups = re.compile(str(pattern)).groups
-        except re.error as error:
+            groups = re.compile(pattern).groups
+        except (re.error, TypeError) as error:
             raise Problem(f"metrics.{name}: {error}", "a regular expression is wanted", WRONG_USE) from None
         if groups != 1:
             raise Problem(f"metrics.{name} has {groups} groups", "one pair of parentheses, round the number", WRONG_USE)

@@ -40,7 +40,7 @@ def execute(values: Namespace, _: list[str]) -> int:
     output = values.output or paths.RESULTS / f"{values.file.stem}.sqlite"
     with Store(output) as store:  # a wrong file is said before anything is built
         _prepare(points, values)
-        products = host.digests(measure.products(points))
+        products = measure.digests(points)
         again = options.again("sweep", declare, values, leave_out=("yes", "verbose", "jobs"))
         store.begin({**host.facts(), "command": again, "grid": wanted.text}, products)
         done = store.done()

@@ -5,6 +5,7 @@ A point that fails is an outcome like any other: what was said last is kept, and
 
 from __future__ import annotations
 
+import math
 import re
 import time
 import traceback
@@ -12,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lab import paths, payload, simulate
+from lab import linux, paths, payload, simulate
 from lab.bench import host, systems
 from lab.bench.bench import Place
 from lab.bench.main import BENCHES
@@ -41,15 +42,23 @@ def products(points: list[Point]) -> list[Path]:
     return [*files, paths.KERNEL_ELF, paths.INITRAMFS] if False in simulated else files
 
 
+def digests(points: list[Point]) -> dict[str, str]:
+    """Of these files; and of the other system's kernel, by a name that stays when there is another one."""
+    found = host.digests(products(points))
+    return found | ({"Linux kernel": host.digest(linux.kernel())} if any(point.system == "linux" for point in points) else {})
+
+
 def outcome(point: Point, patience: float | None = None, wanted: Mapping[str, str] | None = None) -> Outcome:
     """`wanted`: digests of the products, as the one who asks has them; others here are a failure."""
     begin = time.monotonic()
     rows: tuple[Row, ...] = ()
     failure = ""
     try:
-        if wanted is not None and (here := host.digests(products([point]))) != {name: wanted.get(name) for name in here}:
+        if wanted is not None and (here := digests([point])) != {name: wanted.get(name) for name in here}:
             raise Problem(f"{paths.ROOT} was built from other sources than the sweep's", "check out and build the same commit on each worker")
         rows = tuple(_marked(point, row) for row in _measure(point, patience))
+        if not rows:
+            raise Problem("it gave no figures")
     except (Problem, AssertionError) as error:
         failure = str(error)
     except Exception:  # of whatever kind: it is this point's, and the sweep goes on
@@ -106,6 +115,17 @@ def _program(point: Point, patience: float | None) -> list[Row]:
         found = re.search(pattern, text[status.end():], re.MULTILINE)
         if found is None:
             raise Problem(f"the program's output has no {name} ({pattern}):\n{text[-TOLD:]}")
-        rows.append(Row(point.system, point.instrument, point.cores, 0, name, float(found[1]),
+        rows.append(Row(point.system, point.instrument, point.cores, 0, name, number(name, found[1]),
                         better=defined.get("better", {}).get(name, "lower")))
     return rows
+
+
+def number(name: str, text: str | None) -> float:
+    """What a metric's parentheses have found, as a figure; a Problem when it is none."""
+    try:
+        value = float(text or "")
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise Problem(f"{name}: the parentheses hold {text!r}, which is no number", f"put them round the number: {name} = '{name}=([0-9.]+)'")
+    return value

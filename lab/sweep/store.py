@@ -55,6 +55,7 @@ class Store:
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            self._lock.close()
             raise Problem(f"another sweep is writing {paths.shown(file)}", "wait for it, or give --output another place") from None
         self._database = sqlite3.connect(file, isolation_level=None)
         try:
@@ -71,14 +72,23 @@ class Store:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """What the disk refuses is said as something to mend; what is kept stays kept."""
+        """What the disk refuses, or has changed, is said as something to mend; what is kept stays kept."""
         try:
             yield
+        except ValueError as error:  # what stands there is not what this class writes
+            raise self._damaged(error) from None
         except sqlite3.DatabaseError as error:
-            if "not a database" in str(error):
+            code = getattr(error, "sqlite_errorcode", 0)
+            if code == sqlite3.SQLITE_NOTADB:
                 raise Problem(f"{paths.shown(self.file)} is no file of results", "give --output another place", WRONG_USE) from None
+            if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR):  # the latter: it lacks a table
+                raise self._damaged(error) from None
             raise Problem(f"{paths.shown(self.file)} cannot be written: {error}; {self.kept} points of this run are kept there",
                           "make room on the disk, then the same command again goes on") from None
+
+    def _damaged(self, error: Exception) -> Problem:
+        return Problem(f"{paths.shown(self.file)} is damaged, or another program's: {error}; nothing is written to it",
+                       "give --output another file; `sqlite3 FILE .recover` may save what stands in this one")
 
     def close(self) -> None:
         self._database.close()
@@ -92,8 +102,9 @@ class Store:
 
     def begin(self, facts: Mapping[str, str], products: Mapping[str, str]) -> None:
         """Facts are those of the last run; what was built must be the same in all of them."""
-        kept = dict(self._database.execute("SELECT name, value FROM facts"))
-        before: dict[str, str] = json.loads(kept.get("products", "{}"))
+        with self._explained():
+            kept = dict(self._database.execute("SELECT name, value FROM facts"))
+            before: dict[str, str] = json.loads(kept.get("products", "{}"))
         changed = [name for name in products if name in before and before[name] != products[name]]
         if changed:
             raise Problem(f"{paths.shown(self.file)}: its results are of another {', '.join(changed)}",
@@ -104,7 +115,8 @@ class Store:
 
     def done(self) -> set[str]:
         """Keys of the points that have figures."""
-        return {key for (key,) in self._database.execute("SELECT key FROM points WHERE failure = ''")}
+        with self._explained():
+            return {key for (key,) in self._database.execute("SELECT key FROM points WHERE failure = ''")}
 
     def keep(self, point: Point, outcome: Outcome) -> None:
         ended = datetime.now(timezone.utc).isoformat(timespec="seconds")
@@ -127,13 +139,15 @@ class Store:
 
     def failures(self, keys: set[str]) -> list[tuple[str, str]]:
         """Of these points: key and reason, in the order of time."""
-        rows = self._database.execute("SELECT key, failure FROM points WHERE failure != '' ORDER BY ended, key")
-        return [(key, failure) for key, failure in rows if key in keys]
+        with self._explained():
+            rows = self._database.execute("SELECT key, failure FROM points WHERE failure != '' ORDER BY ended, key")
+            return [(key, failure) for key, failure in rows if key in keys]
 
 
 def load(file: Path) -> list[Results]:
     """A file's results, those of each workload by themselves. A Problem when it is none or of another version."""
-    database = sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)
+    # Not read-only: who was killed while writing has left a journal, by which SQLite first takes back what is half written.
+    database = sqlite3.connect(f"{file.resolve().as_uri()}?mode=rw", uri=True)
     try:
         check_version(database.execute("PRAGMA user_version").fetchone()[0], paths.shown(file))
         facts = dict(database.execute("SELECT name, value FROM facts"))
@@ -141,9 +155,9 @@ def load(file: Path) -> list[Results]:
         rows: dict[str, list[Row]] = {}
         for workload, *values in database.execute(f"SELECT {columns} FROM measurements ORDER BY workload, repeat"):
             rows.setdefault(workload, []).append(Row(*values))
-    except sqlite3.DatabaseError as error:
+        host = {name: value for name, value in facts.items() if name not in ("command", "grid", "products")}
+        return [Results(workload, medians(found), facts.get("command", ""), host) for workload, found in rows.items()]
+    except (sqlite3.DatabaseError, ValueError, TypeError) as error:
         raise Problem(f"{paths.shown(file)} cannot be read: {error}", "name a file that ./corral sweep wrote", WRONG_USE) from None
     finally:
         database.close()
-    host = {name: value for name, value in facts.items() if name not in ("command", "grid", "products")}
-    return [Results(workload, medians(found), facts.get("command", ""), host) for workload, found in rows.items()]

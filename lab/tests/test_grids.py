@@ -98,6 +98,14 @@ class Refusals(unittest.TestCase):
             ("[[workloads]]\nprogram = 'ls'\nmetrics = { a = 'x' }\n", "one pair of parentheses"),
             (f"{PROGRAM}better = {{ ms = 'more' }}\n", "no direction `more`"),
             (f"{PROGRAM}better = {{ m = 'lower' }}\n", "no metric `m`"),
+            (f"{PROGRAM}seeds = []\n", "seeds = []"),
+            (f"seeds = []\n{PROGRAM}", "seeds = []"),
+            (f"seeds = [4294967296]\n{PROGRAM}", "numbers from 1 on"),
+            (f"instruments = ['wal']\n{SIMULATION}", "did you mean `wall`"),
+            (f"{PROGRAM}instruments = ['wall']\nrepeats = 1000000000\n", "more than 100000 points"),
+            (f"{OPERATIONS}only = []\n", "only = []"),
+            ("[[workloads]]\nprogram = ' '\nname = 'x'\nmetrics = { a = '(x)' }\n", "program is empty"),
+            ("[[workloads]]\nprogram = 'ls'\nmetrics = { a = 5 }\n", "regular expression"),
             (f"{PROGRAM}instruments = ['bochs']\ncores = 16\n", "1 to 15"),
             (f"{PROGRAM}instruments = ['seeded']\nsystems = ['linux']\n", "does not repeat"),
         ):
@@ -107,6 +115,9 @@ class Refusals(unittest.TestCase):
                 for part in ("grid.toml: ", "Mend: ", "docs/sweeps.md", *said):
                     self.assertIn(part, str(raised.exception))
                 self.assertEqual(raised.exception.status, WRONG_USE)
+
+    def test_what_is_said_twice_is_measured_once(self) -> None:
+        self.assertEqual(points(f"seeds = [1, 1]\ncores = [2, 2]\n{SIMULATION}"), points(f"seeds = 1\ncores = 2\n{SIMULATION}"))
 
     def test_no_file(self) -> None:
         with self.assertRaisesRegex(Problem, "No such file"):

@@ -46,6 +46,10 @@ class Form(unittest.TestCase):
         self.assertEqual(spread(medians(rows)[0]), 2.0)
         self.assertEqual(medians(medians(rows)), medians(rows))
 
+    def test_medians_of_small_figures_keep_their_digits(self) -> None:
+        rows = [row("corral", 1, 1, value) for value in (0.00012, 0.00014, 0.1 + 0.2)]
+        self.assertEqual([found.value for found in (*medians(rows), *medians(rows[:2]), *medians(rows[2:]))], [0.00014, 0.00013, 0.3])
+
 
 class Mandelbrot(unittest.TestCase):
     WORK = Workload("80x25", 100, "fixed")

@@ -92,6 +92,52 @@ class Kept(unittest.TestCase):
                 store.begin({}, {"kernel": "2"})
 
 
+class Torn(unittest.TestCase):
+    """What others, or an end by force, have left of a file."""
+
+    def setUp(self) -> None:
+        self.file = Path(self.enterContext(tempfile.TemporaryDirectory())) / "results.sqlite"
+        with Store(self.file) as store:
+            store.begin({"command": "x"}, {"kernel": "1"})
+            for number in range(1, 30):
+                store.keep(point(number), figures(point(number), float(number)))
+
+    def changed(self, script: str) -> None:
+        database = sqlite3.connect(self.file)
+        database.executescript(script)
+        database.close()
+
+    def test_half_a_transaction_is_taken_back_by_whoever_reads(self) -> None:
+        script = ("import os, sqlite3, sys; d = sqlite3.connect(sys.argv[1], isolation_level=None); d.execute('PRAGMA cache_size = 1');"
+                  "d.execute('BEGIN'); d.execute(\"UPDATE points SET failure = hex(randomblob(5000))\"); os.kill(os.getpid(), 9)")
+        subprocess.run([sys.executable, "-c", script, str(self.file)], check=False)
+        self.assertTrue(Path(f"{self.file}-journal").exists())
+        ((*rows,),) = [results.rows for results in load(self.file)]
+        self.assertEqual(sorted(row.value for row in rows), [float(number) for number in range(1, 30)])
+
+    def test_damage_is_named_and_left_alone(self) -> None:
+        data = self.file.read_bytes()
+        self.file.write_bytes(data[:4096] + b"Z" * (len(data) - 4096))
+        before = self.file.read_bytes()
+        with Store(self.file) as store:
+            for use in (store.done, lambda: store.begin({}, {}), lambda: store.failures(set())):
+                with self.assertRaisesRegex(Problem, r"is damaged.*\s+Mend: give --output another file"):
+                    use()
+        self.assertEqual(self.file.read_bytes(), before)
+        with self.assertRaisesRegex(Problem, "cannot be read"):
+            load(self.file)
+
+    def test_what_we_would_not_have_written(self) -> None:
+        self.changed("UPDATE facts SET value = '{' WHERE name = 'products'; UPDATE points SET instrument = 'abacus'")
+        with Store(self.file) as store, self.assertRaisesRegex(Problem, "is damaged"):
+            store.begin({}, {})
+        with self.assertRaisesRegex(Problem, "cannot be read"):
+            load(self.file)
+        self.changed("DROP VIEW measurements; DROP TABLE points")
+        with Store(self.file) as store, self.assertRaisesRegex(Problem, "is damaged.*no such table"):
+            store.done()
+
+
 class Refused(unittest.TestCase):
     def setUp(self) -> None:
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
