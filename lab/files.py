@@ -9,8 +9,21 @@ from lab.problem import Problem
 
 def write(file: Path, text: str, option: str) -> None:
     """Makes its folders as well. `option`: by which another place can be given, as in --json."""
+    write_bytes(file, text.encode(), option)
+
+
+def write_bytes(file: Path, data: bytes, option: str) -> None:
+    """Whole or not at all: what stood there stays when the disk is full, or the command is interrupted."""
+    new = file.with_name(f".{file.name}.new")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
+        if file.is_symlink() or (file.exists() and not file.is_file()):  # such as /dev/stdout
+            file.write_bytes(data)
+            return
+        try:
+            new.write_bytes(data)
+            new.replace(file)
+        finally:
+            new.unlink(missing_ok=True)
     except OSError as error:
         raise Problem(f"{file} cannot be written: {error.strerror}", f"give {option} another place") from None

@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from lab import build, guest, packages, paths, payload, replay, runner, verdict
+from lab import boot_options, build, files, guest, packages, paths, payload, replay, runner, verdict
 from lab.machine import Machine, check_cores
 from lab.options import Parser, numbers, positive, seconds
 from lab.problem import WRONG_USE, Problem
@@ -111,6 +111,7 @@ def execute(values: Namespace, program: list[str]) -> int:
         raise Problem("which program is to be hunted through?", "such as ./corral hunt --seeds 1-200 -- /tests/futexstress",
                       WRONG_USE)
     check_cores(values.cores, "qemu")
+    boot_options.check_line(values.append)  # with a wrong one the default would be hunted through
     payload.resolve(program)  # a wrong program is said before anything is built
     packages.ensure(["build", "qemu"], yes=values.yes)
     build.build_system(verbose=values.verbose)
@@ -124,10 +125,10 @@ def execute(values: Namespace, program: list[str]) -> int:
         if catch.failure and values.first:
             break
     progress.done()
-    if values.json is not None:
-        values.json.write_text(json.dumps([asdict(catch) for catch in sorted(catches, key=lambda c: c.seed)], indent=1) + "\n",
-                               encoding="utf-8")
     print("\n".join(report(hunt, catches)))
+    if values.json is not None:
+        found = [asdict(catch) for catch in sorted(catches, key=lambda catch: catch.seed)]
+        files.write(values.json, json.dumps(found, indent=1) + "\n", "--json")
     return 1 if any(catch.failure for catch in catches) else 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import sys
@@ -27,6 +28,8 @@ from lab.testing import main as testing
 from lab.trace import main as trace
 
 ROOT_TAG = "corral-root"  # the mount tag of --root's folder
+# What a disk or its rights refuse, wherever in a command: the user can mend that.
+REFUSED = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR)
 DESCRIPTION = "Corral, a multicore operating system: build it, run it, test it, measure it."
 
 
@@ -296,3 +299,9 @@ def main(arguments: list[str]) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    except OSError as error:
+        if error.errno not in REFUSED:
+            raise
+        problem = Problem(f"{error.filename or 'a file'}: {error.strerror}", "make room on the disk, or see that it can be written; the same command again goes on")
+        print(f"corral: {problem}", file=sys.stderr)
+        return problem.status

@@ -115,6 +115,7 @@ def ensure(uses: Iterable[str], *, yes: bool, ask: Callable[[str], str] = input)
         return False
     lacking = missing(uses)
     if not lacking:
+        check_programs(uses)  # installed, but perhaps not where programs are looked for
         return False
     print("These Debian packages are missing:", file=sys.stderr)
     for package in lacking:

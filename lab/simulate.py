@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lab import build, emulators, packages, paths
+from lab import build, emulators, files, packages, paths
 from lab.bench.table import lines
 from lab.options import Parser, positive, seed
 from lab.problem import WRONG_USE, Problem
@@ -62,7 +62,7 @@ def _answer(file: Path, *words: str, page: str) -> Any:
     command = [str(paths.SIMULATOR), *words]
     child = emulators.start(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
-        said, complaint = (stream.decode() for stream in child.communicate())
+        said, complaint = (stream.decode(errors="replace") for stream in child.communicate())
     finally:
         emulators.stop(child)
     if child.returncode == WRONG_USE:
@@ -150,9 +150,9 @@ def execute(values: Namespace, _: list[str]) -> int:
         progress.step(f"{number} of {len(choices)}: {', '.join(policies)}")
         reports.append(simulate(values.file, values.cores, policies, values.seed))
     progress.done()
-    if values.json is not None:
-        values.json.write_text(json.dumps(reports, indent=1) + "\n", encoding="utf-8")
     show(reports)
+    if values.json is not None:
+        files.write(values.json, json.dumps(reports, indent=1) + "\n", "--json")
     return 0
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab import packages
+from lab import files, packages
 from lab.bench import table
 from lab.compare import judge, sets
 from lab.compare.judge import WORDS, Verdict
@@ -56,9 +56,9 @@ def execute(values: Namespace, _: list[str]) -> int:
     if any(place.noisy for place in a.rows.keys() & b.rows.keys()):
         packages.ensure(["statistics"], yes=values.yes)
     lines = compared(a, b, values.tolerance / 100)
+    print("\n".join(report(a, b, lines, everything=values.all)))
     if values.json is not None:
         _write(values.json, lines)
-    print("\n".join(report(a, b, lines, everything=values.all)))
     return 1 if any(line.verdict.word in ALARMS for line in lines) else 0
 
 
@@ -118,7 +118,4 @@ def _cells(line: Line) -> list[str]:
 def _write(file: Path, lines: Sequence[Line]) -> None:
     rows = [{**line.place._asdict(), "a": line.before, "b": line.after, "verdict": line.verdict.word, "ratio": line.verdict.ratio,
              "why": line.verdict.why} for line in lines]
-    try:
-        file.write_text(json.dumps({"verdicts": rows}, indent=1) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise Problem(f"{file} cannot be written: {error.strerror}", "give --json another place") from None
+    files.write(file, json.dumps({"verdicts": rows}, indent=1) + "\n", "--json")

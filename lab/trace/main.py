@@ -7,7 +7,7 @@ from argparse import Namespace
 from collections import Counter
 from pathlib import Path
 
-from lab import build, debian, options, packages, paths, payload, qemu, reference, runner
+from lab import build, debian, files, options, packages, paths, payload, qemu, reference, runner
 from lab.machine import Folder, Machine, check_cores, memory_mib
 from lab.options import Parser, positive, seconds, seed
 from lab.problem import WRONG_USE, Problem
@@ -60,7 +60,7 @@ def execute(values: Namespace, program: list[str]) -> int:
         data = written.read_bytes()
     _write(records.decoded(data), values)
     kept = _named(values, RECORDINGS)
-    kept.write_bytes(data)
+    files.write_bytes(kept, data, "--output")
     print(f"{paths.shown(kept)}: ./corral report --trace {paths.shown(kept)} shows it as a timeline")
     if DECISIONS in values.events:
         print(f"{paths.shown(kept)}: ./corral simulate {paths.shown(kept)} makes the same decisions again")
@@ -73,10 +73,9 @@ def _named(values: Namespace, end: str) -> Path:
 
 def _write(found: list[records.Record], values: Namespace) -> None:
     calls = {call.number: call.name for call in reference.linux_calls(paths.ROOT)}
-    values.output.parent.mkdir(parents=True, exist_ok=True)
     json_file, text_file = _named(values, ".json"), _named(values, ".txt")
-    json_file.write_text(perfetto.text(found, values.cores, calls), encoding="utf-8")
-    text_file.write_text(ftrace.text(found, values.cores), encoding="utf-8")
+    files.write(json_file, perfetto.text(found, values.cores, calls), "--output")
+    files.write(text_file, ftrace.text(found, values.cores), "--output")
     print(summary(found))
     print(f"{paths.shown(json_file)}: open it in ui.perfetto.dev; {paths.shown(text_file)}: as Linux's ftrace has it")
 
