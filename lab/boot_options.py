@@ -32,6 +32,13 @@ def policies() -> dict[str, tuple[str, ...]]:
     return {option: tuple(NAME.findall(rows)) for option, rows in POLICIES.findall(text)}
 
 
+def check_line(line: str) -> None:
+    """The same for all words of a command line."""
+    for word in line.split():
+        name, _, value = word.partition("=")
+        check(name, value)
+
+
 def check(name: str, value: str) -> None:
     """A Problem when the kernel has no such option, or would refuse its value; `value` is "" for an option without one.
 

@@ -48,6 +48,14 @@ def choose(word: str, names: Sequence[str], what: str) -> str:
     raise Problem(f"there is no {what} `{word}`", mend, WRONG_USE)
 
 
+def choose_list(text: str, names: Sequence[str], what: str) -> list[str]:
+    """The words of a list such as `a,b`, each one of `names`; a Problem when there is none."""
+    words = [choose(word, names, what) for word in text.split(",") if word]
+    if not words:
+        raise Problem(f"`{text}` names no {what}", f"of: {', '.join(names)}", WRONG_USE)
+    return words
+
+
 def option_names(parser: argparse.ArgumentParser) -> list[str]:
     return [name for action in parser._actions for name in action.option_strings if name.startswith("--")]
 
@@ -101,6 +109,9 @@ def _word(value: object) -> str:
     return ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
 
 
+MOST = 1_000_000  # of whatever is counted: more is a slip of the keyboard, and its list would fill the memory
+
+
 def positive(text: str) -> int:
     """An argparse type: a whole number from 1 on."""
     try:
@@ -109,7 +120,12 @@ def positive(text: str) -> int:
         value = 0
     if value < 1:
         raise argparse.ArgumentTypeError(f"`{text}` is no whole number from 1 on")
+    if value > MOST:
+        raise argparse.ArgumentTypeError(f"`{text}` is more than {MOST}")
     return value
+
+
+LONGEST = 1e7  # seconds: four months. Beyond lie times that no clock can wait for
 
 
 def seconds(text: str) -> float:
@@ -117,8 +133,8 @@ def seconds(text: str) -> float:
         value = float(text)
     except ValueError:
         value = 0.0
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"`{text}` is no number of seconds above 0")
+    if not 0 < value <= LONGEST:
+        raise argparse.ArgumentTypeError(f"`{text}` is no number above 0, and at most {LONGEST:g}")
     return value
 
 
@@ -138,9 +154,12 @@ def numbers(text: str) -> list[int]:
     for part in text.split(","):
         low, dash, high = part.replace("..", "-").partition("-")
         try:
-            values += range(int(low), int(high) + 1) if dash else [int(low)]
+            some = range(int(low), int(high) + 1) if dash else [int(low)]
         except ValueError:
             raise argparse.ArgumentTypeError(f"`{text}` is no list of numbers such as 1,2,4 or 1-4") from None
+        if dash and int(high) - int(low) >= MOST:
+            raise argparse.ArgumentTypeError(f"`{text}` are more than {MOST} numbers")
+        values += some
     if not values or min(values) < 1:
         raise argparse.ArgumentTypeError(f"`{text}` is no list of numbers from 1 on")
     return sorted(set(values))

@@ -59,9 +59,7 @@ class Plan:
     quick: bool = False
 
     def __post_init__(self) -> None:
-        for option in " ".join([self.options, *(choice.options for choice in self.choices)]).split():
-            name, _, value = option.partition("=")
-            boot_options.check(name, value)
+        boot_options.check_line(" ".join([self.options, *(choice.options for choice in self.choices)]))
 
     @property
     def model(self) -> str:

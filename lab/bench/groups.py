@@ -13,13 +13,12 @@ from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from lab import boot_options
 from lab.bench import groups_report
 from lab.bench.bench import Bench, runs_of
 from lab.bench.groups_point import CACHES, LAYOUTS, METHODS, NAME, RATIOS, TOOLS, UNGROUPED, Point
 from lab.bench.groups_run import MACHINE_SEED, Runs, once
 from lab.bench.results import Results, Row, medians
-from lab.options import Parser, choose, numbers
+from lab.options import Parser, choose_list, numbers
 from lab.problem import WRONG_USE, Problem
 from lab.progress import Progress
 
@@ -124,13 +123,10 @@ def declare(parser: Parser) -> None:
 
 
 def _words(text: str | None, known: tuple[str, ...], what: str) -> tuple[str, ...]:
-    return tuple(choose(word, known, what) for word in (text or "").split(",") if word)
+    return () if text is None else tuple(choose_list(text, known, what))
 
 
 def plan_of(values: Namespace, _: str, systems: tuple[str, ...]) -> Plan:
-    for option in values.append.split():
-        name, _, value = option.partition("=")
-        boot_options.check(name, value)
     cores = values.cores or [CORES]
     if len(cores) != 1 or not 2 <= cores[0] <= 64:
         raise Problem("--cores: groups are measured on one number of cores, 2 to 64", "give --cores 32", WRONG_USE)

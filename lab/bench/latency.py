@@ -19,7 +19,7 @@ from lab.bench.latency_cases import (
     BY_NAME, CASES, LOADS, LOOPS, MARK, QUICK, QUICK_LOOPS, SETTLE_SECONDS, STATISTICS, SUMMARY, Case, parse,
 )  # fmt: skip
 from lab.bench.results import Results, Row, medians
-from lab.options import Parser, choose
+from lab.options import Parser, choose_list
 from lab.problem import Problem
 
 NAME = "latency"
@@ -57,7 +57,7 @@ class Plan:
 def chosen(names: str | None, *, quick: bool) -> tuple[Case, ...]:
     wanted = QUICK if quick else tuple(BY_NAME)
     if names is not None:
-        wanted = tuple(choose(name, list(BY_NAME), "case") for name in names.split(",") if name)
+        wanted = tuple(choose_list(names, list(BY_NAME), "case"))
     return tuple(case for case in CASES if case.name in wanted)
 
 
@@ -216,9 +216,6 @@ def declare(parser: Parser) -> None:
 
 
 def plan_of(values: Namespace, instrument: str, on: tuple[str, ...]) -> Plan:
-    for option in values.append.split():
-        name, _, value = option.partition("=")
-        boot_options.check(name, value)
     cores = tuple(values.cores or ((POLICY_CORES,) if values.quick else CORES[instrument]))
     policies = () if values.quick or values.defaults or values.append else other_policies()
     return Plan(instrument, on, chosen(values.cases, quick=values.quick), cores, runs_of(values), values.quick, values.append, policies)

@@ -17,7 +17,7 @@ from lab import debian, elf
 from lab.bench import plot, systems, table
 from lab.bench.bench import Bench, Place, runs_of
 from lab.bench.results import Results, Row, medians
-from lab.options import Parser, choose
+from lab.options import Parser, choose_list
 from lab.problem import Problem
 
 NAME = "load"
@@ -86,7 +86,7 @@ class Plan:
 def chosen(names: str | None, *, quick: bool) -> tuple[Load, ...]:
     if names is None:
         return tuple(BY_NAME[name] for name in QUICK) if quick else LOADS
-    wanted = [choose(name, list(BY_NAME), "load") for name in names.split(",") if name]
+    wanted = choose_list(names, list(BY_NAME), "load")
     return tuple(load for load in LOADS if load.name in wanted)
 
 

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from lab import build, files, linux, options, packages, paths
+from lab import boot_options, build, files, linux, options, packages, paths
 from lab.bench import balance, boot, groups, host, latency, load, mandelbrot, matrix, operations, plot, table
 from lab.bench.bench import Bench, declare
 from lab.bench.results import Results, spread
@@ -29,6 +29,7 @@ def execute(bench: Bench[Any], values: Namespace, _: list[str]) -> int:
     wanted = getattr(values, "system", None)
     systems = (choose(wanted, bench.systems, "system"),) if wanted else bench.systems
     _check_cores(getattr(values, "cores", None) or (), instrument)
+    boot_options.check_line(getattr(values, "append", ""))  # with a wrong one the default would be measured
     plan = bench.plan(values, instrument, systems)
     _prepare(instrument, systems, verbose=values.verbose, yes=values.yes)
     results = bench.measure(plan)

@@ -17,7 +17,7 @@ from lab.bench import plot, table, timed
 from lab.bench.bench import Bench, Place
 from lab.bench.matrix_published import PUBLISHED, Figure
 from lab.bench.results import Results, Row
-from lab.options import Parser, choose, positive
+from lab.options import Parser, choose, choose_list, positive
 from lab.problem import Problem
 from lab.progress import Progress
 
@@ -89,9 +89,7 @@ class Plan:
     cases: tuple[Case, ...] = CASES
 
     def __post_init__(self) -> None:
-        for option in self.options.split():
-            name, _, value = option.partition("=")
-            boot_options.check(name, value)
+        boot_options.check_line(self.options)
 
     @property
     def model(self) -> str:
@@ -193,8 +191,8 @@ def draw(results: Results, files: list[Path]) -> None:
 
 
 def chosen(names: str | None) -> tuple[Case, ...]:
-    wanted = [choose(name, [case.figure for case in CASES], "figure") for name in (names or "").split(",") if name]
-    return tuple(case for case in CASES if case.figure in wanted) if wanted else CASES
+    wanted = None if names is None else choose_list(names, [case.figure for case in CASES], "figure")
+    return CASES if wanted is None else tuple(case for case in CASES if case.figure in wanted)
 
 
 def declare(parser: Parser) -> None:

@@ -17,7 +17,7 @@ from lab import paths
 from lab.bench import plot, systems, table
 from lab.bench.bench import Bench, Place, runs_of
 from lab.bench.results import Results, Row, medians
-from lab.options import Parser, choose
+from lab.options import Parser, choose_list
 from lab.problem import Problem
 
 NAME = "operations"
@@ -91,7 +91,7 @@ class Plan:
 def chosen(names: str | None, *, quick: bool) -> tuple[Operation, ...]:
     if names is None:
         return tuple(BY_NAME[name] for name in QUICK) if quick else OPERATIONS
-    wanted = [choose(name, list(BY_NAME), "operation") for name in names.split(",") if name]
+    wanted = choose_list(names, list(BY_NAME), "operation")
     return tuple(operation for operation in OPERATIONS if operation.name in wanted)
 
 

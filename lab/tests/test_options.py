@@ -68,6 +68,32 @@ class Refusals(unittest.TestCase):
             self.assertIn(mend, said.getvalue())
 
 
+class Measured(unittest.TestCase):
+    """A measurement of nothing, or of something else than was asked for, is refused before anything is built."""
+
+    def test_it_is_refused(self) -> None:
+        for words, wanted in ((("bench", "load", "--loads", ","), "names no load"), (("bench", "operations", "--operations", ""), "names no operation"),
+                              (("bench", "latency", "--cases", ","), "names no case"), (("bench", "matrix", "--figures", ","), "names no figure"),
+                              (("bench", "groups", "--questions", ","), "names no question"),
+                              *(((*command, "--append", "sched.algoritm=rr", *after), "did you mean `sched.algorithm`") for command, after in (
+                                  (("bench", "load"), ()), (("bench", "operations"), ()), (("bench", "mandelbrot"), ()), (("bench", "latency"), ()),
+                                  (("bench", "groups"), ()), (("hunt", "--seeds", "1"), ("--", "/tests/pipetest"))))):
+            with self.subTest(words=words), self.assertRaisesRegex(Problem, wanted) as raised:
+                command, values, program = understand(list(words))
+                command.execute(values, program)
+            self.assertEqual(raised.exception.status, WRONG_USE)
+
+
+class Huge(unittest.TestCase):
+    """What would fill the memory, or be waited for until the sun is cold, is a slip of the keyboard."""
+
+    def test_it_is_refused_at_once(self) -> None:
+        for words in (("bench", "load", "--cores", "1-100000000000"), ("hunt", "--seeds", "1-4000000000", "--", "true"),
+                      ("bench", "load", "--runs", "1000000000"), ("run", "--timeout", "1e300"), ("sweep", "x.toml", "--patience", "1e18")):
+            with self.subTest(words=words):
+                self.assertRegex(refused(*words), "more than 1000000|at most 1e\\+07")
+
+
 class Again(unittest.TestCase):
     def again(self, *words: str, leave_out: tuple[str, ...] = ()) -> str:
         command, values, _ = understand(list(words))
