@@ -10,7 +10,6 @@ guest's last words of every failure are kept.
 from __future__ import annotations
 
 import json
-import multiprocessing
 import shlex
 import time
 from argparse import Namespace
@@ -19,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from lab import build, files, guest, packages, paths
+from lab import build, emulators, files, guest, packages, paths
 from lab.machine import check_cores
 from lab.options import Parser, numbers, positive, seconds
 from lab.progress import Progress
@@ -124,22 +123,15 @@ def once_seeded(cores: int, seed: int, patience: float) -> str:
     return ""
 
 
-def _spin() -> None:
-    while True:
-        pass
-
-
 @contextmanager
 def _load(processes: int) -> Iterator[None]:
-    workers = [multiprocessing.Process(target=_spin, daemon=True) for _ in range(processes)]
-    for worker in workers:
-        worker.start()
+    """They end with this command, however it ends."""
+    workers = [emulators.start(["sh", "-c", "while :; do :; done"]) for _ in range(processes)]
     try:
         yield
     finally:
         for worker in workers:
-            worker.kill()
-            worker.join()
+            emulators.stop(worker)
 
 
 def execute(values: Namespace, _: list[str]) -> int:
@@ -148,9 +140,17 @@ def execute(values: Namespace, _: list[str]) -> int:
     packages.ensure(["build", "qemu"], yes=values.yes)
     build.build_system(verbose=values.verbose)
     record: list[Series] = []
-    with _load(values.busy or 0):
-        for cores in values.cores:
-            record.append(_series(values, cores))
+    try:
+        with _load(values.busy or 0):
+            for cores in values.cores:
+                record.append(_series(values, cores))
+    finally:  # also after Ctrl-C: what is complete is kept and told
+        if record:
+            _keep(values, record)
+    return 1 if any(series.failed for series in record) else 0
+
+
+def _keep(values: Namespace, record: list[Series]) -> None:
     name = "boots-seeded" if values.seeds else "boots"
     text = json.dumps({"busy": values.busy or 0, "series": [asdict(series) for series in record]}, indent=1) + "\n"
     for file in (paths.RESULTS / f"{name}.json", values.json):
@@ -166,7 +166,6 @@ def execute(values: Namespace, _: list[str]) -> int:
     passed = sum(series.passed for series in record)
     failed = sum(len(series.failed) for series in record)
     print(f"{passed} passed, {failed} failed")
-    return 0 if failed == 0 else 1
 
 
 def table(record: list[Series]) -> str:
@@ -175,7 +174,6 @@ def table(record: list[Series]) -> str:
         each = series.seconds / max(1, series.count)
         lines.append(f"{series.cores:5}  {series.count:5}  {series.passed:6}  {len(series.failed):6}  {each:12.2f}")
     return "\n".join(lines)
-
 
 
 def _series(values: Namespace, cores: int) -> Series:

@@ -23,7 +23,10 @@ def start(command: Sequence[str], **settings: object) -> subprocess.Popen[bytes]
     if _closed:
         raise Problem("the command is being ended: no emulator is started")
     with_parent = ["setpriv", "--pdeathsig", "KILL", "--", *command]
-    child = subprocess.Popen(with_parent, start_new_session=True, **settings)  # type: ignore[call-overload]
+    try:
+        child = subprocess.Popen(with_parent, start_new_session=True, **settings)  # type: ignore[call-overload]
+    except FileNotFoundError:
+        raise Problem(f"{with_parent[0]} cannot be found", "install Debian's util-linux, and look whether it is in PATH") from None
     _running.add(child)
     return child
 

@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from lab import boot_options, build, files, guest, packages, paths, payload, replay, runner, verdict
+from lab import boot_options, build, emulators, files, guest, packages, paths, payload, replay, runner, verdict
 from lab.machine import Machine, check_cores
 from lab.options import Parser, numbers, positive, seconds
 from lab.problem import WRONG_USE, Problem
@@ -97,12 +97,16 @@ def declare(parser: Parser) -> None:
 
 
 def explore(hunt: Hunt, seeds: Sequence[int], jobs: int) -> Iterator[Catch]:
-    """In the order in which they end. To leave early ends what has not begun."""
+    """In the order in which they end. To leave early ends what is under way, and lets nothing else be started."""
     pool = ThreadPoolExecutor(jobs)
+    whole = False
     try:
         for done in as_completed([pool.submit(once, hunt, seed) for seed in seeds]):
             yield done.result()
+        whole = True
     finally:
+        if not whole:
+            emulators.close()
         pool.shutdown(cancel_futures=True)
 
 
@@ -118,17 +122,19 @@ def execute(values: Namespace, program: list[str]) -> int:
     hunt = Hunt(values.cores, tuple(program), values.append, values.status, values.patience)
     catches: list[Catch] = []
     progress = Progress(f"{len(values.seeds)} seeds, {values.cores} cores")
-    for catch in explore(hunt, values.seeds, values.jobs):
-        catches.append(catch)
-        failed = sum(1 for each in catches if each.failure)
-        progress.step(f"{len(catches) - failed} passed, {failed} failed")
-        if catch.failure and values.first:
-            break
-    progress.done()
-    print("\n".join(report(hunt, catches)))
-    if values.json is not None:
-        found = [asdict(catch) for catch in sorted(catches, key=lambda catch: catch.seed)]
-        files.write(values.json, json.dumps(found, indent=1) + "\n", "--json")
+    try:
+        for catch in explore(hunt, values.seeds, values.jobs):
+            catches.append(catch)
+            failed = sum(1 for each in catches if each.failure)
+            progress.step(f"{len(catches) - failed} passed, {failed} failed")
+            if catch.failure and values.first:
+                break
+        progress.done()
+    finally:  # also after Ctrl-C: what was found is told
+        print("\n".join(report(hunt, catches)))
+        if values.json is not None:
+            found = [asdict(catch) for catch in sorted(catches, key=lambda catch: catch.seed)]
+            files.write(values.json, json.dumps(found, indent=1) + "\n", "--json")
     return 1 if any(catch.failure for catch in catches) else 0
 
 

@@ -186,12 +186,17 @@ def _declare_image(parser: Parser) -> None:
 
 
 def _image(values: Namespace, program: list[str]) -> int:
-    argv, files = payload.resolve(program)
+    argv, brought = payload.resolve(program)
+    if values.output.is_dir():
+        raise Problem(f"{values.output} is a folder", "give --output a file in it, such as corral.iso", WRONG_USE)
     packages.ensure(["build", "image"], yes=values.yes)
     build.build_system(verbose=values.verbose)
-    initramfs = payload.initramfs(files, paths.BUILD / "image")
+    initramfs = payload.initramfs(brought, paths.BUILD / "image")
     line = compose([values.append], argv)
-    image = iso.make(iso.Entry("multiboot2", paths.KERNEL_ELF, initramfs, line), values.output)
+    try:
+        image = iso.make(iso.Entry("multiboot2", paths.KERNEL_ELF, initramfs, line), values.output)
+    except OSError as error:
+        raise Problem(f"{values.output} cannot be written: {error.strerror}", "give --output another place") from None
     print(f"{paths.shown(image)}: burn it, or copy it to a USB stick (dd if={paths.shown(image)} of=/dev/sdX bs=4M)")
     return 0
 

@@ -129,11 +129,22 @@ def of_global_queue(report: Report) -> list[str]:
               for lock in queue["locks"])]
 
 
+def _check_recording(values: Namespace) -> None:
+    """Its machine and policies are the recording's: an option of the user's would be passed over."""
+    usual = Parser()
+    declare(usual)
+    for name, value in vars(usual.parse_args([str(values.file)])).items():
+        if getattr(values, name) != value:
+            raise Problem(f"--{name} is for workloads, and {values.file} is a recording", f"leave out --{name} (docs/replay.md)", WRONG_USE)
+
+
 def execute(values: Namespace, _: list[str]) -> int:
     if not values.file.is_file():
         raise Problem(f"{values.file}: there is no such file", "a workload in JSON is wanted (docs/simulation.md)", WRONG_USE)
     if values.cores > MOST_CORES:
         raise Problem(f"--cores {values.cores}: too many", f"at most {MOST_CORES} are simulated", WRONG_USE)
+    if values.file.suffix == RECORDINGS:
+        _check_recording(values)
     packages.ensure(["simulator"], yes=values.yes)
     build.build(build.SIMULATOR, verbose=values.verbose)
     if values.file.suffix == RECORDINGS:

@@ -7,6 +7,7 @@ repeats it and the machine that it ran on, are `Results`: a JSON file, or a part
 from __future__ import annotations
 
 import json
+import math
 import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -38,6 +39,10 @@ class Row:
     def __post_init__(self) -> None:
         if self.system not in SYSTEMS or self.instrument not in INSTRUMENTS or self.better not in BETTER:
             raise ValueError(f"not a row of ours: {self}")
+        numbers = all(isinstance(value, (int, float)) and math.isfinite(value) for value in (self.value, *self.runs))
+        counts = all(isinstance(count, int) for count in (self.cores, self.threads, self.seed))
+        if not (numbers and counts and isinstance(self.metric, str) and isinstance(self.options, str)):
+            raise ValueError(f"not figures: {self}")
 
     @property
     def samples(self) -> tuple[float, ...]:
@@ -94,7 +99,9 @@ def from_json(text: str, where: str = "results") -> Results:
             raise ValueError
         check_version(data.get("version", 1), where)
         rows = tuple(Row(**{**row, "runs": tuple(row.get("runs", ()))}) for row in data["rows"])
-        return Results(data["bench"], rows, data["command"], data["host"])
+        if not (isinstance(data["bench"], str) and isinstance(data["command"], str)):
+            raise ValueError
+        return Results(data["bench"], rows, data["command"], dict(data["host"]))
     except (ValueError, TypeError, KeyError):
         raise Problem(f"{where}: these are no results of a measurement", "name a file that ./corral bench or ./corral sweep wrote",
                       WRONG_USE) from None

@@ -61,6 +61,8 @@ def trace(file: Path | None) -> timeline.Run | None:
         return timeline.understood(records.read(file or TRACE))
     except OSError as error:
         raise Problem(f"{file}: {error.strerror}", "./corral trace --output PREFIX -- PROGRAM writes PREFIX.records", WRONG_USE) from None
+    except Problem as problem:
+        raise Problem(f"{paths.shown(file or TRACE)}: {problem.what}", problem.mend, WRONG_USE) from None
 
 
 def sections(found: Sequence[tuple[Path, Results]], run: timeline.Run | None) -> list[Section]:

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import shlex
+import tempfile
 import unittest
 
 from lab import options
@@ -66,6 +67,15 @@ class Refusals(unittest.TestCase):
         for mend in ("did you mean `qemu`", "did you mean `mandelbrot`", "did you mean `bochs`",
                      "did you mean `kernel`", "1 to 255", "--memory 512M"):
             self.assertIn(mend, said.getvalue())
+
+
+class Recordings(unittest.TestCase):
+    def test_what_would_be_passed_over_is_refused(self) -> None:
+        with tempfile.NamedTemporaryFile(suffix=".records") as file:
+            for option in (("--cores", "8"), ("--algorithm", "rr"), ("--seed", "2"), ("--json", "x.json")):
+                command, values, program = understand(["simulate", file.name, *option])
+                with self.subTest(option=option), self.assertRaisesRegex(Problem, rf"{option[0]} is for workloads.*\s+Mend: leave out {option[0]}"):
+                    command.execute(values, program)
 
 
 class Measured(unittest.TestCase):

@@ -29,7 +29,11 @@ class Form(unittest.TestCase):
         for text in ('{"bench": "boot", "rows": []}', '{"version": 3, "bench": "boot", "rows": []}'):
             with self.assertRaisesRegex(Problem, r"version (1|3), this is version 2\s+Mend: measure again"):
                 from_json(text)
-        for text in ("", "[]", "{}", "7", '{"version": 2, "bench": "boot", "rows": [{}], "command": "", "host": {}}'):
+        form = '{"version": 2, "bench": "b", "command": "", "host": {}, "rows": [{"system": "corral", "instrument": "qemu", "cores": %s, "threads": 1, ' \
+               '"metric": "m", "value": %s}]}'
+        self.assertEqual(from_json(form % (1, 2.5)).rows[0].value, 2.5)
+        for text in (form % ('"a"', 1), form % (1, '"x"'), form % (1, "NaN"), form % (1, "Infinity"), form.replace('"b"', "5") % (1, 1),
+                     form.replace("{}", "[7]") % (1, 1), "", "[]", "{}", "7", '{"version": 2, "bench": "boot", "rows": [{}], "command": "", "host": {}}'):
             with self.subTest(text=text), self.assertRaisesRegex(Problem, "no results"):
                 from_json(text)
 

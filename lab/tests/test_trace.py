@@ -80,6 +80,14 @@ class Timeline(unittest.TestCase):
         self.assertIn("17 records lost", perfetto.text(found, 2, {}))
 
 
+class NoTrace(unittest.TestCase):
+    def test_what_has_no_name_is_refused(self) -> None:
+        for event, detail in ((4, 99), (5, 99), (6, 0)):
+            data = record(5, event, 0, 0, struct.pack("<II", 2**31, 0) + bytes(40), detail)
+            with self.subTest(event=event), self.assertRaisesRegex(Problem, "no records of a trace"):
+                records.decoded(data)
+
+
 class Agreement(unittest.TestCase):
     """The two sides of one layout: kernel/trace and lab/trace."""
 

@@ -44,16 +44,16 @@ def execute(values: Namespace, program: list[str]) -> int:
         raise Problem("which program is to be traced?", "such as ./corral trace -- mandelbrot 4 --mode array", WRONG_USE)
     values.events = [options.choose(name, (*GROUPS, DECISIONS), "group of events") for name in values.events.split(",")]
     check_cores(values.cores, "qemu")
-    argv, files = payload.resolve(program, dynamic=values.debian)
+    memory = memory_mib(values.memory or (f"{debian.MEMORY_MIB}M" if values.debian else "512M"))
+    argv, brought = payload.resolve(program, dynamic=values.debian)
     packages.ensure(["build", "qemu"], yes=values.yes)
     qemu.check_folders()
     build.build_system(verbose=values.verbose)
-    memory = values.memory or (f"{debian.MEMORY_MIB}M" if values.debian else "512M")
     with tempfile.TemporaryDirectory(prefix="corral-trace-") as name:
-        machine = Machine(cores=values.cores, memory_mib=memory_mib(memory), seed=values.seed,
+        machine = Machine(cores=values.cores, memory_mib=memory, seed=values.seed,
                           folders=(Folder(TAG, Path(name)),))
         status = runner.run(runner.Request(machine, "qemu", values.append, tuple(_command(values, argv)),
-                                           values.timeout, by_image=False, debian=values.debian, files=files))
+                                           values.timeout, by_image=False, debian=values.debian, files=brought))
         written = Path(name) / RECORDS
         if not written.exists():
             raise Problem("no trace was left: the machine ended before", "see its message above", status or 1)

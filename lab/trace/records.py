@@ -174,8 +174,11 @@ def _decoded(record: bytes) -> Record:
 def decoded(data: bytes) -> list[Record]:
     """All records for people in the order of time; those of one core stay in theirs."""
     if len(data) % SIZE:
-        raise Problem(f"{len(data)} bytes are not whole records of {SIZE}", "trace again: the file was cut off")
-    return sorted(_each(data), key=lambda record: record.time)
+        raise Problem(f"{len(data)} bytes are not whole records of {SIZE}", "trace again: the file was cut off, or is no trace")
+    try:
+        return sorted(_each(data), key=lambda record: record.time)
+    except IndexError:  # a reason, or a kind of message, that has no name here
+        raise Problem("these are no records of a trace, or another version's", "use the kernel and the lab of the same version") from None
 
 
 def _each(data: bytes) -> Iterator[Record]:

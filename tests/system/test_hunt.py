@@ -1,8 +1,12 @@
 """`corral hunt` finds the interleavings in which a program with a race fails, and what it found fails again."""
 
 import shlex
+import signal
 import subprocess
+import tempfile
+import time
 import unittest
+from pathlib import Path
 
 from lab import hunt, paths
 
@@ -17,6 +21,12 @@ def corral(*words: str) -> subprocess.CompletedProcess[str]:
                           check=False)
 
 
+def processes() -> list[str]:
+    """Emulators: the number of who started it, and its own."""
+    told = subprocess.run(["ps", "-eo", "ppid=,pid=,comm="], capture_output=True, text=True, check=True).stdout
+    return [line.strip() for line in told.splitlines() if "qemu" in line]
+
+
 class Hunting(unittest.TestCase):
     def test_a_race_is_found_and_repeats(self) -> None:
         found = corral("hunt", "--seeds", "1-12", "--cores", "2", "--first", "--", *RACE)
@@ -26,6 +36,25 @@ class Hunting(unittest.TestCase):
         again = subprocess.run([str(paths.ROOT / "corral"), *shlex.split(command)[1:]], stdin=subprocess.DEVNULL,
                                capture_output=True, text=True, check=False)
         self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
+
+    def test_ctrl_c_ends_it_at_once_and_what_was_found_is_told(self) -> None:
+        """Programs that never end: whoever interrupts does not wait until their patience is over."""
+        with tempfile.TemporaryDirectory(prefix="corral-hunt-") as folder:
+            file = Path(folder) / "found.json"
+            child = subprocess.Popen([str(paths.ROOT / "corral"), "hunt", "--seeds", "1-3", "--cores", "1", "--jobs", "2", "--json", str(file),
+                                      "--", "sh", "-c", "while :; do :; done"],
+                                     stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            while not [line for line in processes() if line.startswith(f"{child.pid} ")]:
+                self.assertIsNone(child.poll(), "it has ended before")
+                time.sleep(0.1)
+            below = [line for line in processes() if line.startswith(f"{child.pid} ")]
+            child.send_signal(signal.SIGINT)
+            said, _ = child.communicate(timeout=60)
+            self.assertEqual(child.returncode, 130, said)
+            self.assertIn("0 passed, 0 failed", said)
+            self.assertNotIn("Traceback", said)
+            self.assertEqual(file.read_text(encoding="utf-8"), "[]\n")
+            self.assertFalse(set(below) & set(processes()), "emulators that nobody waits for")
 
     def test_what_has_no_race_passes(self) -> None:
         found = corral("hunt", "--seeds", "1..3", "--cores", "2", "--", *HARMLESS)
