@@ -57,6 +57,8 @@ class Groups(unittest.TestCase):
 class DynamicRatio(unittest.TestCase):
     """The ratio follows the load, by the kernel's own Demand (docs/groups.md)."""
 
+    BOUND = 1.25
+
     @staticmethod
     def always(count, real_time, delay=0, ms=1000):
         """So many threads that only compute."""
@@ -98,6 +100,21 @@ class DynamicRatio(unittest.TestCase):
         tasks = {"t": {"instance": 3, "loop": 5, "run": 10, "sleep": 100_000}}
         report = self.simulated(tasks, groups="affinity-mask:ratio=1:1,dynamic=on")
         self.assertLessEqual(report["core_groups"]["changes"], 2)
+
+    def test_it_is_never_far_behind_the_best_fixed_ratio(self) -> None:
+        """The bound of docs/groups.md, for loads that last a hundred intervals. The worst fixed ratio takes up to three times the best one's time."""
+        worst = 0.0
+        for number, share, threads in itertools.product((8, 32), (10, 25, 50, 75, 90), (4, 16)):
+            urgent = number * threads * share // 100
+            tasks = {"urgent": self.always(urgent, True, ms=50), "usual": self.always(number * threads - urgent, False, ms=50)}
+            times = {ratio: max(task["last_end_ns"] for task in self.simulated(tasks, number, f"affinity-mask:{words}")["tasks"])
+                     for ratio, words in (*((ratio, f"ratio={ratio}") for ratio in ("1:1", "2:1", "1:2", "3:1", "1:3")),
+                                          ("dynamic", "ratio=1:1,dynamic=on,interval=2000"))}
+            dynamic = times.pop("dynamic")
+            with self.subTest(cores=number, share=share, threads=threads):
+                self.assertLessEqual(dynamic, self.BOUND * min(times.values()))
+            worst = max(worst, max(times.values()) / min(times.values()))
+        self.assertGreater(worst, 2.5, "with such loads the ratio matters")
 
     def test_an_end_that_does_not_come_is_noticed(self):
         """A thread that nobody resumes: the ratio is not computed for ever."""
