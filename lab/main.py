@@ -307,6 +307,6 @@ def main(arguments: list[str]) -> int:
     except OSError as error:
         if error.errno not in REFUSED:
             raise
-        problem = Problem(f"{error.filename or 'a file'}: {error.strerror}", "make room on the disk, or see that it can be written; the same command again goes on")
+        problem = Problem(f"{error.filename or 'a file'}: {error.strerror}", "make room on the disk, or see that it can be written")
         print(f"corral: {problem}", file=sys.stderr)
         return problem.status
