@@ -23,11 +23,12 @@ bool Machine::push_elsewhere(CoreState& core, Thread& thread) {
 void Machine::look_for_work(CoreState& core) {
   if (!migrator_.pulls()) return;
   const CoreId here = core.queue.core();
-  if (!group_of(false).contains(here)) {  // nobody of the timeline may come: others are not to look for any
+  const CoreSet group = group_of(false);
+  if (!group.contains(here)) {  // nobody of the timeline may come: others are not to look for any
     if (core.migration.hungry()) stop_looking_for_work(core);
     return;
   }
-  const sched::PullAnswer answer = core.migration.look_for_work(migrator_, online_, now_);
+  const sched::PullAnswer answer = core.migration.look_for_work(migrator_, group, now_);
   ++core.ask_generation;
   if (answer.from == sched::no_core) return;
   if (answer.at > now_) return events_.add(answer.at, Event::Kind::ask_again, here.value, core.ask_generation);

@@ -54,13 +54,13 @@ bool Executive::push_elsewhere(Thread& thread) {
 
 void Executive::look_for_work() {
   if (!core_.scheduler->may_be_given() || planted(Plant::group_imbalance)) return;
-  const bool is_of_group = scheduling().group_of(false).contains(core_.id()) || planted(Plant::groups_ignored_by_pull);
-  if (!is_of_group) {  // nobody of the timeline may come: others are not to look for any
+  const CoreSet group = planted(Plant::groups_ignored_by_pull) ? scheduling().usable() : scheduling().group_of(false);
+  if (!group.contains(core_.id())) {  // nobody of the timeline may come: others are not to look for any
     if (migrations_.hungry()) stop_looking_for_work();
     return;
   }
   const Instant now = clock::now();
-  const sched::PullAnswer answer = migrations_.look_for_work(scheduling().migrator(), scheduling().usable(), now);
+  const sched::PullAnswer answer = migrations_.look_for_work(scheduling().migrator(), group, now);
   core_.timers().cancel(migrations_.ask_again);
   if (answer.from == sched::no_core) return;
   if (answer.at > now) {

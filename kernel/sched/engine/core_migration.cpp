@@ -5,13 +5,13 @@
 
 namespace corral::sched {
 
-PullAnswer CoreMigration::look_for_work(Migrator& migrator, const CoreSet& online, Instant now) {
+PullAnswer CoreMigration::look_for_work(Migrator& migrator, const CoreSet& group, Instant now) {
   if (!hungry_) begin_anew();
   hungry_ = true;
   migrator.begin_hunger(here_);
   interleave::point();
   if (awaiting_) return {};
-  CoreSet candidates = online.without(refused_);
+  CoreSet candidates = group.without(refused_);
   candidates.remove(here_);
   const PullAnswer answer = migrator.whom_to_ask({candidates, here_, now, last_asked_});
   if (answer.from == no_core || answer.at > now) return answer;

@@ -17,9 +17,9 @@ class CoreMigration {
   explicit CoreMigration(CoreId here) : here_{here} {}
 
   // ---- the core has nothing to run ------------------------------------------------------------------------------------
-  // It says so, before it reads what the others of `online` have. The core that is to be asked for a thread, at once if `at` is not
+  // It says so, before it reads what the others of `group` have: its own, of whom somebody may come. The core that is to be asked for a thread, at once if `at` is not
   // after `now`, which counts as asked; else at that moment this is to be called again. no_core: nobody.
-  [[nodiscard]] PullAnswer look_for_work(Migrator& migrator, const CoreSet& online, Instant now);
+  [[nodiscard]] PullAnswer look_for_work(Migrator& migrator, const CoreSet& group, Instant now);
   // It has something to run, or nobody may come any more.
   void stop_looking(Migrator& migrator);
   // It said that it is hungry and has run nothing since; another core may have taken the request up.

@@ -139,15 +139,16 @@ class RunQueue {
   [[nodiscard]] SchedulingEntity* find_real_time(Visitor&& visit) {
     return real_time_.find(visit);
   }
-  // Of the waiting entities, those that would run last first, the first for which visit(entity) answers true, for a
-  // migration (remove() it then); at most `most` are visited. Null: none.
+  // Of the waiting entities of the timeline, those that would run last first, the first for which visit(entity) answers true,
+  // for a migration (remove() it then); at most `most` of all that wait are looked at. Null: none.
   template <class Visitor>
   [[nodiscard]] SchedulingEntity* find_from_tail(u32 most, Visitor&& visit) {
+    if (timeline_waiting() == 0) return nullptr;  // at once, however many of the real-time class wait
     SchedulingEntity* const last = ask_last_waiting();
     if (last != nullptr && waits_here(*last) && visit(*last)) return last;
     SchedulingEntity* entity = waiting_.back();
-    for (u32 visited = 1; entity != nullptr && visited < most; ++visited, entity = waiting_.previous(*entity)) {
-      if (entity != last && visit(*entity)) return entity;
+    for (u32 seen = 1; entity != nullptr && seen < most; ++seen, entity = waiting_.previous(*entity)) {
+      if (entity != last && entity->real_time == 0 && visit(*entity)) return entity;
     }
     return nullptr;
   }

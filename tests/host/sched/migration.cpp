@@ -434,5 +434,27 @@ TEST(RunQueue, TheTailComesFirstAndEverybodyIsVisitedOnce) {
   }
 }
 
+// A core where a crowd of them waits, which other cores ask again and again, has something else to do.
+TEST(RunQueue, TheRealTimeClassIsNotLookedAtForAMigration) {
+  OwnedPlacer placer{"random"};
+  RunQueue queue{CoreId{0}, placer->statistics(CoreId{0}), milliseconds(4)};
+  OwnedAlgorithm algorithm{"cfs", {CoreId{0}, milliseconds(4)}};
+  queue.install(*algorithm, now);
+  std::deque<SchedulingEntity> entities(50);
+  for (SchedulingEntity& entity : entities) {
+    entity.real_time = 10;
+    queue.enqueue(entity, EnqueueReason::created, now);
+  }
+  u32 visited = 0;
+  const auto visit = [&](SchedulingEntity& entity) { return ++visited, entity.real_time == 0; };
+  EXPECT_EQ(queue.find_from_tail(32, visit), nullptr);
+  EXPECT_EQ(visited, 0u);
+  SchedulingEntity usual;
+  queue.enqueue(usual, EnqueueReason::created, now);
+  EXPECT_EQ(queue.find_from_tail(32, visit), &usual);
+  EXPECT_EQ(visited, 1u);
+  while (SchedulingEntity* entity = queue.pick(now).entity) queue.leave(*entity, LeaveReason::ended, now);
+}
+
 }  // namespace
 }  // namespace corral::test
