@@ -28,18 +28,18 @@ Pipe::Pipe(bool privileged) : capacity_{privileged ? default_capacity : smaller(
 Pipe::~Pipe() {
   LockGuard guard{lock_};
   if (pages_ != nullptr) {
-    for (u64 i = 0; i < capacity_ / page_size; ++i) release_page_of(pages_[i]);
+    for (u64 i = 0; i < slots(); ++i) release_page_of(pages_[i]);
     memory::release(pages_);
   }
   release_page_of(spare_);
+  memory::release(packets_);
 }
 
 Result<void> Pipe::allocate_pages(u64 bytes) {
-  const u64 slots = capacity_ / page_size;
   if (pages_ == nullptr) {
-    pages_ = static_cast<u8**>(memory::allocate(slots * sizeof(u8*)));
+    pages_ = static_cast<u8**>(memory::allocate(slots() * sizeof(u8*)));
     if (pages_ == nullptr) return Errno::enomem;
-    for (u64 i = 0; i < slots; ++i) pages_[i] = nullptr;
+    for (u64 i = 0; i < slots(); ++i) pages_[i] = nullptr;
   }
   for (u64 place = round_down(written_, page_size); place < written_ + bytes; place += page_size) {
     u8*& page = pages_[slot_of(place)];
@@ -91,7 +91,39 @@ void Pipe::take_out(u64 bytes) {
     // In a full ring the newest bytes stand in the same page as the oldest did, in front of them: then it stays.
     if (written_ <= page + capacity_) release_slot(slot_of(page));
   }
+  for (; packet_count_ > 0 && packet(0).end <= taken_; --packet_count_) first_packet_ = (first_packet_ + 1) % slots();
 }
+
+// ---- packets -----------------------------------------------------------------------------------------------------------
+
+u64 Pipe::readable_at_once() const {
+  if (packet_count_ == 0) return used();
+  const Packet& next = packet(0);
+  return (taken_ < next.begin ? next.begin : next.end) - taken_;
+}
+
+// With room for as many packets as slots; those that are there stay.
+Result<void> Pipe::make_packet_list(u64 slots) {
+  auto* fresh = static_cast<Packet*>(memory::allocate(slots * sizeof(Packet)));
+  if (fresh == nullptr) return Errno::enomem;
+  for (u64 i = 0; i < packet_count_; ++i) fresh[i] = packet(i);
+  memory::release(packets_);
+  packets_ = fresh;
+  first_packet_ = 0;
+  return {};
+}
+
+void Pipe::add_packet(u64 bytes) {
+  ++packet_count_;
+  packet(packet_count_ - 1) = {written_ - bytes, written_};
+}
+
+// What of a packet did not fit into the reader's memory is lost.
+void Pipe::finish_packet() {
+  if (packet_count_ > 0 && packet(0).begin < taken_) take_out(packet(0).end - taken_);
+}
+
+// ---- reading and writing -------------------------------------------------------------------------------------------------
 
 void Pipe::pass_on_read() {
   LockGuard guard{lock_};
@@ -100,7 +132,7 @@ void Pipe::pass_on_read() {
 
 void Pipe::pass_on_write() {
   LockGuard guard{lock_};
-  if (used() < capacity_) room_wanted_.wake_one();
+  if (room() > 0) room_wanted_.wake_one();
 }
 
 Result<u64> Pipe::read(Thread& thread, Transfer& transfer, bool nonblocking) {
@@ -117,20 +149,21 @@ Result<u64> Pipe::read(Thread& thread, Transfer& transfer, bool nonblocking) {
     if (nonblocking) return Errno::eagain;
     return data_wanted_.wait(thread);
   }
-  const u64 bytes = smaller(used(), smaller(transfer.left(), Transfer::prepare_limit));
-  const bool was_full = capacity_ - used() < pipe_buf;
+  const u64 bytes = smaller(readable_at_once(), smaller(transfer.left(), Transfer::prepare_limit));
+  const bool was_full = room() < pipe_buf;
   // All of what this read would give must fit into the program's memory, else nothing is taken.
   const Result<void> drained = bytes > ready.value() ? Errno::efault : drain(transfer, bytes);
+  if (drained.ok()) finish_packet();
   if (used() > 0) data_wanted_.wake_one();
   if (!drained.ok()) return drained.error();
   transfer.advance(bytes);
   note_readiness();
   room_wanted_.wake_one();
-  if (was_full && capacity_ - used() >= pipe_buf) source_.notify(poll_writable);
+  if (was_full && room() >= pipe_buf) source_.notify(poll_writable);
   return transfer.done();
 }
 
-Result<u64> Pipe::write(Thread& thread, Transfer& transfer, bool nonblocking, bool partly) {
+Result<u64> Pipe::write(Thread& thread, Transfer& transfer, bool nonblocking, bool partly, bool packets) {
   bool broken = false;
   while (transfer.left() > 0 && !broken) {
     const Result<u64> ready = transfer.prepare(most_at_once, vm::Access::read);
@@ -145,8 +178,8 @@ Result<u64> Pipe::write(Thread& thread, Transfer& transfer, bool nonblocking, bo
       broken = true;
       continue;
     }
-    const u64 room = capacity_ - used();
-    const bool no_room = room < (transfer.size() <= pipe_buf && !partly ? transfer.left() : 1);
+    const bool whole = packets || (transfer.size() <= pipe_buf && !partly);
+    const bool no_room = room() < (whole ? smaller(transfer.left(), pipe_buf) : 1);
     if (no_room || room_claimed_) {
       if (transfer.done() > 0 && (nonblocking || partly || transfer.from_kernel())) break;
       if (nonblocking && no_room) return Errno::eagain;
@@ -154,16 +187,18 @@ Result<u64> Pipe::write(Thread& thread, Transfer& transfer, bool nonblocking, bo
       if (outcome != Errno::blocked && transfer.done() > 0) break;
       return outcome;
     }
-    const u64 bytes = smaller(room, smaller(transfer.left(), Transfer::prepare_limit));
+    if (packets && packets_ == nullptr) TRY(make_packet_list(slots()));
+    const u64 bytes = smaller(room(), smaller(transfer.left(), packets ? pipe_buf : Transfer::prepare_limit));
     const Result<void> filled = bytes > ready.value() ? Errno::efault : fill(transfer, bytes);
     if (!filled.ok()) {
       if (filled.error() == Errno::blocked || transfer.done() == 0) return filled.error();
       break;
     }
+    if (packets) add_packet(bytes);
     transfer.advance(bytes);
     note_readiness();
     data_wanted_.wake_one();
-    if (used() < capacity_) room_wanted_.wake_one();
+    if (room() > 0) room_wanted_.wake_one();
     source_.notify(poll_readable);
     if (transfer.from_kernel()) break;
   }
@@ -178,7 +213,7 @@ void Pipe::note_readiness() {
   u32 ready = 0;
   if (used() > 0) ready |= poll_readable;
   if (writers_ == 0 && writers_opened_ > 0) ready |= poll_hup;
-  if (capacity_ - used() >= pipe_buf) ready |= poll_writable;
+  if (room() >= pipe_buf) ready |= poll_writable;
   if (readers_ == 0) ready |= poll_err;
   readiness_.store(ready, Order::release);
 }
@@ -214,13 +249,16 @@ Result<u64> Pipe::set_capacity(u64 bytes, bool privileged) {
   }
   u8* own_page = memory::contents(*frame.value());
   LockGuard guard{lock_};
-  if (round_up(written_, page_size) - round_down(taken_, page_size) > wish || room_claimed_) {
+  const bool too_small = round_up(written_, page_size) - round_down(taken_, page_size) > wish || packet_count_ > slots;
+  const bool busy = too_small || room_claimed_;
+  const Result<void> listed = busy || packets_ == nullptr ? Result<void>{} : make_packet_list(slots);
+  if (busy || !listed.ok()) {
     memory::release(fresh);
     release_page_of(own_page);
-    return Errno::ebusy;
+    return busy ? Errno::ebusy : listed.error();
   }
   if (pages_ != nullptr) {
-    const u64 old_slots = capacity_ / page_size;
+    const u64 old_slots = this->slots();
     const u64 first = taken_ / page_size;
     for (u64 page = first; page * page_size < written_; ++page) {
       u8*& old = pages_[page % old_slots];

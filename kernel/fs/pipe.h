@@ -26,8 +26,9 @@ class Pipe final : public RefCounted<Pipe> {
   ~Pipe();
 
   Result<u64> read(Thread& thread, Transfer& transfer, bool nonblocking);
-  // `partly`: does not wait for more room once something has been written.
-  Result<u64> write(Thread& thread, Transfer& transfer, bool nonblocking, bool partly = false);
+  // `partly`: does not wait for more room once something has been written. `packets`: each piece of at most pipe_buf bytes is
+  // read by itself (O_DIRECT); what the reader has no room for is lost.
+  Result<u64> write(Thread& thread, Transfer& transfer, bool nonblocking, bool partly = false, bool packets = false);
 
   // ---- for splice and tee (pipe_splice.cpp): a side for the caller alone, while it moves bytes to or from kernel memory -----
   // The reading side. Answers how many bytes there are; 0: the end, nothing is claimed. blocked, restart; eagain.
@@ -62,8 +63,21 @@ class Pipe final : public RefCounted<Pipe> {
   [[nodiscard]] Errno wait_for_other_side(Thread& thread, bool reader, u64 opened) EXCLUDES(lock_);
 
  private:
+  // Bytes that were written together and are read by themselves: positions.
+  struct Packet {
+    u64 begin, end;
+  };
+
   [[nodiscard]] u64 used() const REQUIRES(lock_) { return written_ - taken_; }
-  [[nodiscard]] u64 slot_of(u64 position) const REQUIRES(lock_) { return position / page_size % (capacity_ / page_size); }
+  [[nodiscard]] u64 slots() const REQUIRES(lock_) { return capacity_ / page_size; }
+  [[nodiscard]] u64 slot_of(u64 position) const REQUIRES(lock_) { return position / page_size % slots(); }
+  // As on Linux no more packets fit than pages.
+  [[nodiscard]] u64 room() const REQUIRES(lock_) { return packet_count_ < slots() ? capacity_ - used() : 0; }
+  [[nodiscard]] Packet& packet(u64 number) const REQUIRES(lock_) { return packets_[(first_packet_ + number) % slots()]; }
+  [[nodiscard]] u64 readable_at_once() const REQUIRES(lock_);
+  Result<void> make_packet_list(u64 slots) REQUIRES(lock_);
+  void add_packet(u64 bytes) REQUIRES(lock_);
+  void finish_packet() REQUIRES(lock_);
   Result<void> fill(Transfer& transfer, u64 bytes) REQUIRES(lock_);
   Result<void> drain(Transfer& transfer, u64 bytes) REQUIRES(lock_);
   Result<void> allocate_pages(u64 bytes) REQUIRES(lock_);
@@ -85,6 +99,8 @@ class Pipe final : public RefCounted<Pipe> {
   u64 taken_ GUARDED_BY(lock_) = 0, written_ GUARDED_BY(lock_) = 0;  // positions since the beginning
   u8** pages_ GUARDED_BY(lock_) = nullptr;  // capacity_ / page_size slots; null: nothing there
   u8* spare_ GUARDED_BY(lock_) = nullptr;
+  Packet* packets_ GUARDED_BY(lock_) = nullptr;  // a ring of slots(); null: never was one written
+  u64 first_packet_ GUARDED_BY(lock_) = 0, packet_count_ GUARDED_BY(lock_) = 0;
 };
 
 // An open end of a pipe, or both (a fifo opened for reading and writing).
@@ -93,7 +109,9 @@ class PipeEnd final : public OpenFile {
   PipeEnd(Ref<Inode> inode, Ref<Pipe> pipe, u32 flags);
   ~PipeEnd() override;
   Result<u64> read(Thread& thread, Transfer& transfer) override { return pipe_->read(thread, transfer, nonblocking()); }
-  Result<u64> write(Thread& thread, Transfer& transfer) override { return pipe_->write(thread, transfer, nonblocking()); }
+  Result<u64> write(Thread& thread, Transfer& transfer) override {
+    return pipe_->write(thread, transfer, nonblocking(), false, (flags() & o_direct) != 0);
+  }
   u32 poll(PollEntry* entry) override {
     const u32 relevant = (readable() ? Pipe::of_reader : 0u) | (writable() ? Pipe::of_writer : 0u);
     return entry == nullptr ? pipe_->readiness() & relevant : pipe_->poll(*entry, relevant);

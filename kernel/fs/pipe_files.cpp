@@ -59,7 +59,7 @@ Result<PipePair> make_pipe(u32 flags, bool privileged) {
   Ref<Pipe> pipe = Ref<Pipe>::adopt(TRY(memory::make<Pipe>(privileged)));
   Ref<Inode> inode = Ref<PipeInode>::adopt(TRY(memory::make<PipeInode>(next_anonymous_number(), pipe)));
   PipePair pair;
-  pair.reader = Ref<PipeEnd>::adopt(TRY(memory::make<PipeEnd>(inode, pipe, flags | o_rdonly)));
+  pair.reader = Ref<PipeEnd>::adopt(TRY(memory::make<PipeEnd>(inode, pipe, (flags & ~o_direct) | o_rdonly)));
   pair.writer = Ref<PipeEnd>::adopt(TRY(memory::make<PipeEnd>(inode, pipe, flags | o_wronly)));
   return Result<PipePair>{std::move(pair)};
 }

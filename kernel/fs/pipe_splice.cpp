@@ -38,11 +38,11 @@ void Pipe::release_data(u64 taken) {
   LockGuard guard{lock_};
   data_claimed_ = false;
   if (taken > 0) {
-    const bool was_full = capacity_ - used() < pipe_buf;
+    const bool was_full = room() < pipe_buf;
     take_out(taken);
     note_readiness();
     (void)room_wanted_.wake_all();
-    if (was_full && capacity_ - used() >= pipe_buf) source_.notify(poll_writable);
+    if (was_full && room() >= pipe_buf) source_.notify(poll_writable);
   }
   (void)data_wanted_.wake_all();
 }
@@ -52,9 +52,8 @@ Result<u64> Pipe::claim_room(Thread& thread, bool nonblocking, u64 wish) {
     LockGuard guard{lock_};
     if (readers_ > 0) {
       if (room_claimed_) return room_wanted_.wait(thread);
-      const u64 room = capacity_ - used();
-      if (room == 0) return nonblocking ? Errno::eagain : room_wanted_.wait(thread);
-      const u64 bytes = smaller(room, wish);
+      if (room() == 0) return nonblocking ? Errno::eagain : room_wanted_.wait(thread);
+      const u64 bytes = smaller(room(), wish);
       TRY(allocate_pages(bytes));
       room_claimed_ = true;
       return bytes;

@@ -6,8 +6,10 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -374,6 +376,56 @@ void test_interruption() {
   }
 }
 
+// With O_DIRECT each write is read by itself.
+void test_packets() {
+  int ends[2];
+  CHECK_EQ(pipe2(ends, O_DIRECT | O_NONBLOCK), 0);
+  const auto [reader, writer] = ends;
+  CHECK_EQ(fcntl(reader, F_GETFL), O_NONBLOCK);
+  CHECK_EQ(fcntl(writer, F_GETFL), O_WRONLY | O_NONBLOCK | O_DIRECT);
+  char text[16] = {};
+  CHECK_EQ(write(writer, "abc", 3), 3);
+  CHECK_EQ(write(writer, "defg", 4), 4);
+  int waiting = 0;
+  CHECK_EQ(ioctl(reader, FIONREAD, &waiting), 0);
+  CHECK_EQ(waiting, 7);
+  CHECK_EQ(read(reader, text, 2), 2);  // the rest of this packet is lost
+  CHECK_EQ(read(reader, text, sizeof text), 4);
+  CHECK_EQ(memcmp(text, "defg", 4), 0);
+  CHECK_ERRNO(read(reader, text, 1), EAGAIN);
+  static char large[10000];  // becomes packets of at most PIPE_BUF
+  CHECK_EQ(write(writer, large, sizeof large), static_cast<ssize_t>(sizeof large));
+  const ssize_t pieces[] = {4096, 4096, 1808};
+  for (const ssize_t piece : pieces) { CHECK_EQ(read(reader, large, sizeof large), piece); }
+  // As many packets as pages, and then none; a reader makes room for one.
+  int packets = 0;
+  while (write(writer, "a", 1) == 1) { ++packets; }
+  CHECK_EQ(errno, EAGAIN);
+  CHECK_EQ(packets, 16);
+  pollfd polled = {writer, POLLOUT, 0};
+  CHECK_EQ(poll(&polled, 1, 0), 0);
+  CHECK_ERRNO(fcntl(writer, F_SETPIPE_SZ, 4096), EBUSY);
+  CHECK_EQ(read(reader, text, sizeof text), 1);
+  CHECK_EQ(poll(&polled, 1, 0), 1);
+  CHECK_EQ(fcntl(writer, F_SETPIPE_SZ, 128 << 10), 128 << 10);
+  for (int i = 0; i < 17; ++i) { CHECK_EQ(write(writer, "b", 1), 1); }
+  CHECK_ERRNO(write(writer, "b", 1), EAGAIN);
+  for (int i = 0; i < 32; ++i) {
+    CHECK_EQ(read(reader, text, sizeof text), 1);
+    CHECK_EQ(text[0], i < 15 ? 'a' : 'b');
+  }
+  // Without the flag a stream again.
+  CHECK_EQ(write(writer, "xy", 2), 2);
+  CHECK_EQ(fcntl(writer, F_SETFL, O_NONBLOCK), 0);
+  CHECK_EQ(write(writer, "12", 2), 2);
+  CHECK_EQ(write(writer, "34", 2), 2);
+  CHECK_EQ(read(reader, text, 1), 1);
+  CHECK_EQ(read(reader, text, sizeof text), 4);
+  CHECK_EQ(memcmp(text, "1234", 4), 0);
+  CHECK_EQ(close(reader), 0);
+  CHECK_EQ(close(writer), 0);
+}
+
 void test_many() {
     // Ends come and go: nothing may be used up.
   for (long round = 0; round < 500 * check_effort; ++round) {
@@ -423,6 +475,7 @@ int main(int argc, char** argv) {
   test_atomic_writes();
   test_stream();
   test_interruption();
+  test_packets();
   test_many();
   return check_done();
 }

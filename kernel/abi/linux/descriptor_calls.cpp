@@ -234,9 +234,10 @@ Result<i64> sys_sync(Call& call) {
 
 Result<i64> make_pipe(Call& call, u32 flags) {
   if ((flags & ~(fs::o_cloexec | fs::o_nonblock | fs::o_direct)) != 0) return Errno::einval;
-  TRY(vm::prepare(call.space, call.thread.caller, call.address(0), 8, vm::Access::write));
-  fs::PipePair pair = TRY(fs::make_pipe(flags & fs::o_nonblock, call.thread.may(Capability::sys_resource)));
   FileTable& files = resources_of(call).files();
+  TRY(files.check_room(limit_of(call)));
+  TRY(vm::prepare(call.space, call.thread.caller, call.address(0), 8, vm::Access::write));
+  fs::PipePair pair = TRY(fs::make_pipe(flags & (fs::o_nonblock | fs::o_direct), call.thread.may(Capability::sys_resource)));
   const bool marked = (flags & fs::o_cloexec) != 0;
   const int reader = TRY(files.install(pair.reader, marked, limit_of(call)));
   const Result<int> writer = files.install(pair.writer, marked, limit_of(call));
