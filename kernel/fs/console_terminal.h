@@ -9,7 +9,7 @@ namespace corral::fs {
 
 class ConsoleTerminal final : public Terminal, public InputListener {
  public:
-  constexpr ConsoleTerminal() : Terminal{{5, 1}} {}
+  constexpr ConsoleTerminal() : Terminal{{5, 1}, tty::console_settings(), {25, 80, 0, 0}} {}
 
   // Boot context: output goes there, input is taken from there.
   void attach(ConsoleDevice& device) EXCLUDES(lock_);

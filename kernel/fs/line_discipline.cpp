@@ -15,6 +15,15 @@ constexpr bool is_word_part(u8 c) {
   return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' || c >= 0x80;
 }
 
+// Letters of Latin-1, as Linux changes them.
+constexpr u8 lower_case(u8 c) {
+  return (c >= 'A' && c <= 'Z') || (c >= 0xc0 && c <= 0xde && c != 0xd7) ? static_cast<u8>(c + 0x20) : c;
+}
+constexpr char upper_case(char letter) {
+  const u8 c = static_cast<u8>(letter);
+  return (c >= 'a' && c <= 'z') || (c >= 0xe0 && c <= 0xfe && c != 0xf7) ? static_cast<char>(c - 0x20) : letter;
+}
+
 constexpr int signal_interrupt = 2, signal_quit = 3, signal_stop = 20;
 
 }  // namespace
@@ -47,6 +56,12 @@ void LineDiscipline::put(u8 c, bool line_end) {
   ++written_;
 }
 
+// With PARMRK a byte 0xff is told from marks by being given twice.
+void LineDiscipline::put_plain(u8 c) {
+  if (c == 0xff && (settings_.input & tty::parmrk) != 0 && written_ - taken_ < capacity - 2) put(c, false);
+  put(c, false);
+}
+
 // ---- output ----------------------------------------------------------------------------------------------------------
 
 u32 LineDiscipline::output(char c, char (&to)[8]) {
@@ -76,6 +91,7 @@ u32 LineDiscipline::output(char c, char (&to)[8]) {
         if (column_ > 0) --column_;
         break;
       default:
+        if ((settings_.output & tty::olcuc) != 0) c = upper_case(c);
         if (!is_control(static_cast<u8>(c)) && !continues_character(static_cast<u8>(c))) ++column_;
         break;
     }
@@ -172,6 +188,7 @@ void LineDiscipline::kill_line(Echo& echo) {
 LineDiscipline::Effect LineDiscipline::input(u8 c, Echo& echo) {
   Effect effect;
   if ((settings_.input & tty::istrip) != 0) c &= 0x7f;
+  if ((settings_.input & tty::iuclc) != 0 && flag(tty::iexten)) c = lower_case(c);
   if (!literal_) {
     if (flag(tty::isig)) {
       const int signal = is(c, tty::vintr)   ? signal_interrupt
@@ -219,7 +236,7 @@ LineDiscipline::Effect LineDiscipline::input(u8 c, Echo& echo) {
   literal_ = false;
   if (written_ - taken_ >= capacity) return effect;  // full: the character is lost, as on any terminal
   if (flag(tty::echo)) show(c, echo);
-  put(c, false);
+  put_plain(c);
   line_start_ = written_;
   effect.ready = true;
   return effect;
@@ -262,7 +279,7 @@ void LineDiscipline::canonical_input(u8 c, Echo& echo, Effect& effect) {
     return;
   }
   if (flag(tty::echo)) show(c, echo);
-  put(c, false);
+  put_plain(c);
 }
 
 LineDiscipline::Taken LineDiscipline::peek(std::span<char> to) const {

@@ -30,7 +30,7 @@ class LineDiscipline {
     bool restarted = false; // output goes on after having been stopped (^Q)
   };
 
-  constexpr LineDiscipline() = default;
+  constexpr explicit LineDiscipline(const tty::Termios& settings) : settings_{settings} {}
 
   [[nodiscard]] const tty::Termios& settings() const { return settings_; }
   void set_settings(const tty::Termios& settings);
@@ -69,6 +69,7 @@ class LineDiscipline {
   [[nodiscard]] bool is_line_end(u32 position) const { return (ends_[position % capacity / 8] >> (position % 8) & 1) != 0; }
   [[nodiscard]] bool is(u8 c, tty::Place place) const { return c == settings_.characters[place] && c != 0; }
   void put(u8 c, bool line_end);
+  void put_plain(u8 c);
   void canonical_input(u8 c, Echo& echo, Effect& effect);
   void show(u8 c, Echo& echo);
   void show_raw(char c, Echo& echo);
@@ -80,7 +81,7 @@ class LineDiscipline {
   [[nodiscard]] u32 character_start(u32 end) const;
   [[nodiscard]] bool flag(u32 bit) const { return (settings_.local & bit) != 0; }
 
-  tty::Termios settings_ = tty::initial;
+  tty::Termios settings_;
   u32 taken_ = 0;       // positions count for ever, modulo 2^32
   u32 line_start_ = 0;  // the unfinished line begins here; everything before is finished
   u32 written_ = 0;

@@ -13,7 +13,7 @@ namespace corral::fs {
 class PseudoTerminal final : public Terminal, public RefCounted<PseudoTerminal> {
  public:
   static constexpr u32 device_major = 136;
-  explicit PseudoTerminal(u32 number) : Terminal{{device_major, number}} {}
+  explicit PseudoTerminal(u32 number) : Terminal{{device_major, number}, tty::initial, {}} {}
 
   // A file of the terminal is opened: the master no longer reads its end. eio: it is locked (TIOCSPTLCK), or has no master.
   Result<Life> slave_opened() EXCLUDES(lock_);

@@ -223,9 +223,10 @@ u32 Terminal::poll(PollEntry* entry, Life life) {
   return ready;
 }
 
-u64 Terminal::available() {
+Result<u64> Terminal::available(Life life) {
   LockGuard guard{lock_};
-  return discipline_.available();
+  if (over(life)) return Errno::eio;
+  return u64{discipline_.available()};
 }
 
 }  // namespace corral::fs

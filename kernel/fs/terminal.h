@@ -28,7 +28,8 @@ class Transfer;
 
 class Terminal : private LineDiscipline::Echo {
  public:
-  constexpr explicit Terminal(DeviceNumber number) : number_{number} {}
+  constexpr Terminal(DeviceNumber number, const tty::Termios& settings, const tty::WindowSize& window)
+      : discipline_{settings}, number_{number}, window_{window} {}
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
 
@@ -43,7 +44,7 @@ class Terminal : private LineDiscipline::Echo {
   Result<u64> write(Thread& thread, Transfer& transfer, bool nonblocking, Life life) EXCLUDES(lock_);
   Result<i64> control(Thread& thread, vm::AddressSpace& space, u32 request, u64 argument, Life life) EXCLUDES(lock_);
   u32 poll(PollEntry* entry, Life life) EXCLUDES(lock_);
-  [[nodiscard]] u64 available() EXCLUDES(lock_);
+  Result<u64> available(Life life) EXCLUDES(lock_);  // eio
   // Ends the life: readers find the end, writers eio; the session loses its terminal, its leader gets SIGHUP and SIGCONT.
   void hang_up() EXCLUDES(lock_);
 
@@ -108,7 +109,7 @@ class Terminal : private LineDiscipline::Echo {
   Result<i64> leave_session(Process& process);
 
   const DeviceNumber number_;
-  tty::WindowSize window_ GUARDED_BY(lock_){25, 80, 0, 0};
+  tty::WindowSize window_ GUARDED_BY(lock_);
   u32 speeds_[2] GUARDED_BY(lock_) = {38400, 38400};
   Life life_ GUARDED_BY(lock_) = 1;
   u32 open_files_ GUARDED_BY(lock_) = 0;  // of this life

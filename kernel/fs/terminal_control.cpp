@@ -216,6 +216,15 @@ Result<i64> Terminal::settings_control(Thread& thread, vm::AddressSpace& space, 
       send_typed(typed);
       return 0;
     }
+    case tty::get_local_line: return answer(i32{(settings().control & tty::clocal) != 0});
+    case tty::set_local_line: {
+      const bool local = TRY(vm::read_user<i32>(space, thread.caller, {argument})) != 0;
+      LockGuard guard{lock_};
+      tty::Termios changed = discipline_.settings();
+      changed.control = local ? changed.control | tty::clocal : changed.control & ~tty::clocal;
+      discipline_.set_settings(changed);
+      return 0;
+    }
     case tty::get_discipline: return answer(i32{0});
     case tty::set_discipline: {
       const i32 wanted = TRY(vm::read_user<i32>(space, thread.caller, {argument}));

@@ -26,6 +26,8 @@ enum Request : u32 {
   type_character = 0x5412,      // TIOCSTI
   get_window_size = 0x5413,     // TIOCGWINSZ
   set_window_size = 0x5414,
+  get_local_line = 0x5419,      // TIOCGSOFTCAR: CLOCAL
+  set_local_line = 0x541a,
   packet_mode = 0x5420,         // TIOCPKT
   give_up_controlling = 0x5422, // TIOCNOTTY
   set_discipline = 0x5423,

@@ -87,7 +87,7 @@ class TerminalFile final : public OpenFile {
   u32 poll(PollEntry* entry) override { return terminal_.poll(entry, life_); }
   [[nodiscard]] bool can_poll() const override { return true; }
   [[nodiscard]] bool can_signal() const override { return true; }
-  Result<u64> available() override { return terminal_.available(); }
+  Result<u64> available() override { return terminal_.available(life_); }
 
  private:
   Terminal& terminal_;

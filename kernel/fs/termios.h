@@ -20,12 +20,12 @@ struct WindowSize {
 static_assert(sizeof(WindowSize) == 8);
 
 // input (c_iflag)
-inline constexpr u32 istrip = 0x20, inlcr = 0x40, igncr = 0x80, icrnl = 0x100, ixon = 0x400, ixany = 0x800, imaxbel = 0x2000,
-                     iutf8 = 0x4000;
+inline constexpr u32 parmrk = 8, istrip = 0x20, inlcr = 0x40, igncr = 0x80, icrnl = 0x100, iuclc = 0x200, ixon = 0x400,
+                     ixany = 0x800, imaxbel = 0x2000, iutf8 = 0x4000;
 // output (c_oflag)
-inline constexpr u32 opost = 1, onlcr = 4, ocrnl = 8, onocr = 0x10, onlret = 0x20, tab_mask = 0x1800;
+inline constexpr u32 opost = 1, olcuc = 2, onlcr = 4, ocrnl = 8, onocr = 0x10, onlret = 0x20, tab_mask = 0x1800;
 // control (c_cflag)
-inline constexpr u32 baud_38400 = 0xf, character_size_8 = 0x30, cread = 0x80, hupcl = 0x400;
+inline constexpr u32 baud_38400 = 0xf, character_size_8 = 0x30, cread = 0x80, hupcl = 0x400, clocal = 0x800;
 // local (c_lflag)
 inline constexpr u32 isig = 1, icanon = 2, echo = 8, echoe = 0x10, echok = 0x20, echonl = 0x40, noflsh = 0x80, tostop = 0x100,
                      echoctl = 0x200, echoke = 0x800, iexten = 0x8000;
@@ -50,12 +50,20 @@ enum Place : u8 {
   veol2 = 16
 };
 
-// What a Linux terminal starts with: canonical, echo, signals; ^C ^\ DEL ^U ^D ^Z ^W ^V.
-inline constexpr Termios initial{icrnl | ixon | iutf8,
+// What a Linux pseudo-terminal starts with: canonical, echo, signals; ^C ^\ DEL ^U ^D ^Z ^W ^V.
+inline constexpr Termios initial{icrnl | ixon,
                                  opost | onlcr,
-                                 baud_38400 | character_size_8 | cread | hupcl,
+                                 baud_38400 | character_size_8 | cread,
                                  isig | icanon | echo | echoe | echok | echoctl | echoke | iexten,
                                  0,
                                  {3, 0x1c, 0x7f, 0x15, 4, 0, 1, 0, 0x11, 0x13, 0x1a, 0, 0x12, 0xf, 0x17, 0x16, 0, 0, 0}};
+
+// And what the consoles start with.
+constexpr Termios console_settings() {
+  Termios settings = initial;
+  settings.input |= iutf8;
+  settings.control |= hupcl;
+  return settings;
+}
 
 }  // namespace corral::fs::tty

@@ -44,6 +44,42 @@ void test_opening() {
   CHECK_ERRNO(stat(name, &status), ENOENT);
 }
 
+// Settings that a new one has, and letters that are changed on the way.
+void test_new() {
+  const Pair pty = open_pair();
+  winsize size{1, 1, 1, 1};
+  CHECK_EQ(ioctl(pty.slave, TIOCGWINSZ, &size), 0);
+  CHECK(size.ws_row == 0 && size.ws_col == 0);
+  termios settings{};
+  CHECK_EQ(tcgetattr(pty.slave, &settings), 0);
+  CHECK_EQ(settings.c_iflag, ICRNL | IXON);
+  CHECK_EQ(settings.c_cflag, B38400 | CS8 | CREAD);
+  int local = 1;
+  CHECK_EQ(ioctl(pty.slave, TIOCGSOFTCAR, &local), 0);
+  CHECK_EQ(local, 0);
+  local = 1;
+  CHECK_EQ(ioctl(pty.slave, TIOCSSOFTCAR, &local), 0);
+  CHECK_EQ(tcgetattr(pty.slave, &settings), 0);
+  CHECK((settings.c_cflag & CLOCAL) != 0);
+  settings.c_iflag = IUCLC;
+  settings.c_oflag = OPOST | OLCUC;
+  settings.c_lflag = ICANON | IEXTEN;
+  CHECK_EQ(tcsetattr(pty.slave, TCSANOW, &settings), 0);
+  put(pty.master, "Aa[\xc1\n");
+  CHECK(got(pty.slave, "aa[\xe1\n"));
+  put(pty.slave, "Aa{\n");
+  CHECK(got(pty.master, "AA{\n"));
+  settings.c_iflag = PARMRK;
+  CHECK_EQ(tcsetattr(pty.slave, TCSANOW, &settings), 0);
+  put(pty.master, "A\xff\n");
+  CHECK(got(pty.slave, "A\xff\xff\n"));
+  CHECK_EQ(close(pty.master), 0);
+  settle();
+  int waiting = 0;
+  CHECK_ERRNO(ioctl(pty.slave, FIONREAD, &waiting), EIO);
+  CHECK_EQ(close(pty.slave), 0);
+}
+
 void test_lines() {
   const Pair pty = open_pair();
   put(pty.master, "hello\n");
@@ -391,6 +427,7 @@ void test_many() {
 int main(int argc, char** argv) {
   check_begin("ptytest", argc, argv);
   test_opening();
+  test_new();
   test_lines();
   test_settings();
   test_old_settings();

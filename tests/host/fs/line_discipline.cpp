@@ -16,7 +16,7 @@ class Screen final : public LineDiscipline::Echo {
 };
 
 struct Terminal {
-  LineDiscipline discipline;
+  LineDiscipline discipline{tty::console_settings()};
   Screen screen;
 
   LineDiscipline::Effect type(std::string_view text) {
