@@ -91,9 +91,12 @@ void give_rights(Call& call, MessageHeader& header, fs::Rights& rights, bool clo
 }  // namespace
 
 Result<void> take_control(Call& call, const MessageHeader& header, fs::Sending& sending) {
-  if (header.control_size > 0x7fff'ffff) return Errno::einval;
+  constexpr u64 most_given = 20480;  // net.core.optmem_max
+  constexpr Errno no_buffers{105};   // ENOBUFS
+  if (header.control_size > most_given) return no_buffers;
+  TRY(vm::prepare(call.space, call.thread.caller, {header.control}, header.control_size, vm::Access::read));
   u64 at = 0;
-  const u64 end = header.control == 0 ? 0 : header.control_size;
+  const u64 end = header.control_size;
   while (end - at >= sizeof(ControlHeader)) {
     const auto own = TRY(call.read<ControlHeader>({header.control + at}));
     if (own.size < sizeof(ControlHeader) || own.size > end - at) return Errno::einval;

@@ -117,7 +117,7 @@ Result<i64> sys_fcntl(Call& call) {
   FileTable& files = resources_of(call).files();
   Ref<OpenFile> file = TRY(file_at(call, 0));
   const int command = call.number(1);
-  const bool about_descriptor = command <= set_fd || command == dup_fd_cloexec;
+  const bool about_descriptor = (command >= 0 && command <= set_fd) || command == dup_fd_cloexec;
   if ((file->flags() & fs::o_path) != 0 && !about_descriptor && command != get_flags) return Errno::ebadf;
   switch (command) {
     case dup_fd:
@@ -130,11 +130,19 @@ Result<i64> sys_fcntl(Call& call) {
     case set_fd: return success(files.set_close_on_exec(call.number(0), (call.argument[2] & 1) != 0));
     case get_flags: return static_cast<i64>(file->flags());
     case set_flags: {
-      const u32 wanted = static_cast<u32>(call.argument[2]);
+      u32 wanted = static_cast<u32>(call.argument[2]);
       const bool appends = (wanted & fs::o_append) != 0;
       if (appends != ((file->flags() & fs::o_append) != 0) && file->inode().has_flag(fs::flag_append)) return Errno::eperm;
-      const bool differs = ((wanted ^ file->flags()) & fs::o_async) != 0;
-      if (differs && file->can_signal()) TRY(tell_by_signals(call, *file, (wanted & fs::o_async) != 0));
+      const bool packets = fs::pipe_of(*file) != nullptr;
+      if ((wanted & fs::o_direct) != 0 && !packets && !reads_directly(file->inode())) return Errno::einval;
+      const u32 differs = (wanted ^ file->flags()) & fs::o_async;
+      if (differs != 0) {
+        if (file->can_signal()) {
+          TRY(tell_by_signals(call, *file, (wanted & fs::o_async) != 0));
+        } else {
+          wanted ^= differs;  // stays as it is
+        }
+      }
       file->set_flags(wanted);
       return 0;
     }
@@ -155,6 +163,10 @@ Result<i64> sys_ioctl(Call& call) {
     nonblocking = 0x5421,
     asynchronous = 0x5452,
     bytes_ready = 0x541b,
+    set_owner = 0x8901,         // FIOSETOWN, SIOCSPGRP
+    set_process_group = 0x8902,
+    get_owner = 0x8903,         // FIOGETOWN, SIOCGPGRP
+    get_process_group = 0x8904,
   };
   Ref<OpenFile> file = TRY(file_at(call, 0));
   if ((file->flags() & fs::o_path) != 0) return Errno::ebadf;
@@ -182,6 +194,12 @@ Result<i64> sys_ioctl(Call& call) {
       TRY(call.write(call.address(2), static_cast<i32>(fs::smaller(bytes, 0x7fff'ffff))));
       return 0;
     }
+    case set_owner:
+    case set_process_group:
+    case get_owner:
+    case get_process_group:
+      if (file->inode().type() != fs::FileType::socket) return Errno::enotty;
+      return owner_request(call, *file, request == set_owner || request == set_process_group);
     default: break;
   }
   std::optional<Result<i64>> answered = file_request(call, *file, request);

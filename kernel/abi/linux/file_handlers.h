@@ -85,6 +85,11 @@ inline Result<void> may_change(const fs::Inode& file) {
   return {};
 }
 
+// What may be opened with O_DIRECT.
+inline bool reads_directly(const fs::Inode& file) {
+  return file.type() == fs::FileType::regular || file.type() == fs::FileType::block;
+}
+
 inline fs::Follow follow_unless(u32 flags, u32 nofollow) {
   return (flags & nofollow) != 0 ? fs::Follow::no : fs::Follow::yes;
 }

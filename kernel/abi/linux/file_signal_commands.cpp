@@ -36,11 +36,15 @@ Result<void> set_owner(Call& call, OpenFile& file, const Owner& owner) {
   return signals->set_owner(call.thread, owner);
 }
 
-Result<i64> set_owner_number(Call& call, OpenFile& file) {
-  const int number = call.number(2);
+Result<i64> set_owner_number(Call& call, OpenFile& file, int number) {
   if (number == INT32_MIN) return Errno::einval;
   const Owner owner = number < 0 ? Owner{Whom::group, -number} : Owner{Whom::process, number};
   return success(set_owner(call, file, owner));
+}
+
+i32 owner_number(OpenFile& file) {
+  const Owner owner = owner_of(file);
+  return owner.whom == Whom::group ? -owner.id : owner.id;
 }
 
 Result<i64> set_owner_structure(Call& call, OpenFile& file) {
@@ -107,11 +111,8 @@ Result<i64> signal_command(Call& call, OpenFile& file) {
     notify_changes = 1026,
   };
   switch (call.number(1)) {
-    case change_owner: return set_owner_number(call, file);
-    case get_owner: {
-      const Owner owner = owner_of(file);
-      return i64{owner.whom == Whom::group ? -owner.id : owner.id};
-    }
+    case change_owner: return set_owner_number(call, file, call.number(2));
+    case get_owner: return i64{owner_number(file)};
     case change_owner_ex: return set_owner_structure(call, file);
     case tell_owner_ex: return get_owner_structure(call, file);
     case change_signal: return set_signal(call, file);
@@ -121,6 +122,12 @@ Result<i64> signal_command(Call& call, OpenFile& file) {
     case notify_changes: return notify(call, file);
     default: return Errno::einval;
   }
+}
+
+Result<i64> owner_request(Call& call, OpenFile& socket, bool set) {
+  if (set) return set_owner_number(call, socket, TRY(call.read<i32>(call.address(2))));
+  TRY(call.write(call.address(2), owner_number(socket)));
+  return 0;
 }
 
 Result<void> tell_by_signals(Call& call, OpenFile& file, bool on) {

@@ -21,26 +21,36 @@ using fs::UnixSocket;
 constexpr unsigned word_bytes = 0, word_messages = 1, word_all = 3;
 constexpr u64 max_transfer = 0x7fff'f000;
 constexpr u64 most_messages = 1024;
+constexpr u64 most_pieces = 1024;
 
 enum MessageFlag : u32 {
   flag_out_of_band = 1,
   flag_peek = 2,
   flag_truncated = 0x20,
   flag_do_not_wait = 0x40,
-  flag_end_of_record = 0x80,
   flag_wait_all = 0x100,
   flag_no_signal = 0x4000,
   flag_wait_for_one = 0x10000,
   flag_close_on_exec = 0x4000'0000,
+  flag_compatible = 0x8000'0000,  // of calls with 32-bit structures only
 };
+
+// The name in a message's header. Linux takes the name in before it looks at anything else there.
+Result<SocketAddress> name_in(Call& call, const MessageHeader& header) {
+  SocketAddress address;
+  const i32 size = header.name == 0 ? 0 : static_cast<i32>(header.name_size);
+  if (size < 0) return Errno::einval;
+  TRY(address.take(call, {header.name}, size < i32{largest_address} ? size : i32{largest_address}));
+  if (header.piece_count > most_pieces) return Errno::emsgsize;
+  return address;
+}
 
 // ---- sending -----------------------------------------------------------------------------------------------------------
 
-Result<void> choose_target(Call& call, UnixSocket& socket, VirtualAddress name, i64 name_size, Sending& sending) {
-  if (name.value == 0 || name_size == 0 || socket.type() == fs::SocketType::packets) return {};
+// `given`: there was a name at all.
+Result<void> choose_target(Call& call, UnixSocket& socket, const SocketAddress& address, bool given, Sending& sending) {
+  if (!given || socket.type() == fs::SocketType::packets) return {};
   if (socket.type() == fs::SocketType::stream) return socket.connected() ? Errno::eisconn : Errno::eopnotsupp;
-  SocketAddress address;
-  TRY(address.take(call, name, name_size));
   sending.target = TRY(socket_at(call, address, socket.type()));
   return {};
 }
@@ -59,7 +69,10 @@ Result<i64> send(Call& call, OpenFile& file, UnixSocket& socket, Transfer& trans
 Result<i64> send_to(Call& call, OpenFile& file) {
   UnixSocket& socket = *TRY(socket_behind(file));
   Sending sending;
-  TRY(choose_target(call, socket, call.address(4), call.number(5), sending));
+  SocketAddress address;
+  const bool given = call.address(4).value != 0;
+  if (given) TRY(address.take(call, call.address(4), call.number(5)));
+  TRY(choose_target(call, socket, address, given && call.number(5) != 0, sending));
   Transfer transfer{call.space, call.thread.caller, call.address(1), fs::smaller(call.argument[2], max_transfer),
                     call.thread.step.word[word_bytes]};
   return send(call, file, socket, transfer, static_cast<u32>(call.argument[3]), sending);
@@ -73,12 +86,13 @@ Result<i64> sys_sendto(Call& call) {
 Result<i64> send_message(Call& call, OpenFile& file, VirtualAddress header_at, u32 flags) {
   UnixSocket& socket = *TRY(socket_behind(file));
   const auto header = TRY(call.read<MessageHeader>(header_at));
+  const SocketAddress address = TRY(name_in(call, header));
   Transfer transfer = TRY(
       Transfer::vector(call.space, call.thread.caller, {header.pieces}, header.piece_count, call.thread.step.word[word_bytes]));
   Sending sending;
   Result<i64> outcome = [&]() -> Result<i64> {
     TRY(take_control(call, header, sending));
-    TRY(choose_target(call, socket, {header.name}, static_cast<i32>(header.name_size), sending));
+    TRY(choose_target(call, socket, address, header.name != 0 && header.name_size != 0, sending));
     return send(call, file, socket, transfer, flags, sending);
   }();
   delete sending.rights;  // what was not sent
@@ -86,6 +100,7 @@ Result<i64> send_message(Call& call, OpenFile& file, VirtualAddress header_at, u
 }
 
 Result<i64> sys_sendmsg(Call& call) {
+  if ((call.argument[2] & flag_compatible) != 0) return Errno::einval;
   HeldFile file = TRY(HeldFile::take(call, 0));
   return file.answer(call, send_message(call, *file, call.address(1), static_cast<u32>(call.argument[2])));
 }
@@ -109,14 +124,15 @@ Result<i64> receive_from(Call& call, OpenFile& file) {
   UnixSocket& socket = *TRY(socket_behind(file));
   const VirtualAddress name_at = call.address(4);
   const VirtualAddress length_at = call.address(5);
-  if (name_at.value != 0) {  // so that telling it cannot block
+  Receiving receiving;
+  receiving.wants_name = name_at.value != 0;
+  if (receiving.wants_name) {  // so that telling it cannot block
     TRY(vm::prepare(call.space, call.thread.caller, length_at, sizeof(i32), vm::Access::write));
     const i32 room = TRY(call.read<i32>(length_at));
     if (room < 0) return Errno::einval;
     TRY(vm::prepare(call.space, call.thread.caller, name_at, fs::smaller(static_cast<u64>(room), largest_address),
                     vm::Access::write));
   }
-  Receiving receiving;
   Transfer transfer{call.space, call.thread.caller, call.address(1), fs::smaller(call.argument[2], max_transfer),
                     call.thread.step.word[word_bytes]};
   const u64 got = TRY(receive(call, file, socket, transfer, static_cast<u32>(call.argument[3]), receiving));
@@ -137,10 +153,11 @@ Result<i64> sys_recvfrom(Call& call) {
 Result<i64> receive_message(Call& call, OpenFile& file, VirtualAddress header_at, u32 flags) {
   UnixSocket& socket = *TRY(socket_behind(file));
   auto header = TRY(call.read<MessageHeader>(header_at));
+  if (header.name != 0 && static_cast<i32>(header.name_size) < 0) return Errno::einval;
+  if (header.piece_count > most_pieces) return Errno::emsgsize;
   Transfer transfer = TRY(
       Transfer::vector(call.space, call.thread.caller, {header.pieces}, header.piece_count, call.thread.step.word[word_bytes]));
   TRY(vm::prepare(call.space, call.thread.caller, header_at, sizeof header, vm::Access::write));
-  if (static_cast<i32>(header.name_size) < 0) return Errno::einval;
   if (header.name != 0) {
     TRY(vm::prepare(call.space, call.thread.caller, {header.name}, fs::smaller(header.name_size, largest_address),
                     vm::Access::write));
@@ -149,11 +166,11 @@ Result<i64> receive_message(Call& call, OpenFile& file, VirtualAddress header_at
   TRY(prepare_control(call, header));
   Receiving receiving;
   receiving.takes_rights = true;
+  receiving.wants_name = header.name != 0;
   const Result<u64> got = receive(call, file, socket, transfer, flags, receiving);
   if (!got.ok()) return got.error();
   header.flags = static_cast<i32>(flags & flag_close_on_exec);
   if (receiving.truncated) header.flags |= flag_truncated;
-  if (socket.type() == fs::SocketType::packets && got.value() > 0) header.flags |= flag_end_of_record;
   give_control(call, header, socket, receiving, (flags & flag_close_on_exec) != 0);
   delete receiving.rights;  // given, or without room
   if (header.name != 0) {
@@ -166,6 +183,7 @@ Result<i64> receive_message(Call& call, OpenFile& file, VirtualAddress header_at
 }
 
 Result<i64> sys_recvmsg(Call& call) {
+  if ((call.argument[2] & flag_compatible) != 0) return Errno::einval;
   HeldFile file = TRY(HeldFile::take(call, 0));
   return file.answer(call, receive_message(call, *file, call.address(1), static_cast<u32>(call.argument[2])));
 }
@@ -201,6 +219,7 @@ Result<i64> each(Call& call, u64 count, One&& one) {
 }
 
 Result<i64> sys_sendmmsg(Call& call) {
+  if ((call.argument[3] & flag_compatible) != 0) return Errno::einval;
   HeldFile file = TRY(HeldFile::take(call, 0));
   const u64 count = fs::smaller(static_cast<u32>(call.argument[2]), most_messages);
   const u32 flags = static_cast<u32>(call.argument[3]);
@@ -212,10 +231,6 @@ Result<i64> sys_sendmmsg(Call& call) {
 
 Result<i64> receive_many(Call& call, OpenFile& file) {
   StepState& step = call.thread.step;
-  if (call.argument[4] != 0 && step.word[word_all] == 0) {
-    const Duration wait = TRY(duration_of(TRY(call.read<TimeSpec>(call.address(4)))));
-    step.word[word_all] = static_cast<u64>(deadline_after(clock::now(), wait).ns);
-  }
   const Instant end = step.word[word_all] == 0 ? never : Instant{static_cast<i64>(step.word[word_all])};
   (void)TRY(socket_behind(file));
   u32 flags = static_cast<u32>(call.argument[3]) & ~flag_wait_for_one;
@@ -231,6 +246,12 @@ Result<i64> receive_many(Call& call, OpenFile& file) {
 }
 
 Result<i64> sys_recvmmsg(Call& call) {
+  if ((call.argument[3] & flag_compatible) != 0) return Errno::einval;
+  u64& deadline = call.thread.step.word[word_all];
+  if (call.argument[4] != 0 && deadline == 0) {
+    const Duration wait = TRY(duration_of(TRY(call.read<TimeSpec>(call.address(4)))));
+    deadline = static_cast<u64>(deadline_after(clock::now(), wait).ns);
+  }
   HeldFile file = TRY(HeldFile::take(call, 0));
   return file.answer(call, receive_many(call, *file));
 }

@@ -41,14 +41,16 @@ Result<Ref<fs::UnixSocket>> socket_at(Call& call, const SocketAddress& address, 
   return fs::socket_names::find(*file, number);
 }
 
+u32 length_of(const fs::SocketName* name) {
+  constexpr u32 family_size = sizeof family_unix;
+  return name == nullptr ? family_size : family_size + name->size + (name->file ? 1 : 0);  // a path has its NUL
+}
+
 Result<u32> write_name(Call& call, const fs::SocketName* name, VirtualAddress to, u32 room) {
   char bytes[sizeof family_unix + fs::SocketName::longest + 1] = {};
   memcpy(bytes, &family_unix, sizeof family_unix);
-  u32 length = sizeof family_unix;
-  if (name != nullptr) {
-    memcpy(bytes + length, name->text, name->size);
-    length += name->size + (name->file ? 1 : 0);  // a path has its NUL
-  }
+  if (name != nullptr) memcpy(bytes + sizeof family_unix, name->text, name->size);
+  const u32 length = length_of(name);
   TRY(vm::copy_out(call.space, call.thread.caller, to, bytes, fs::smaller(length, room)));
   return length;
 }

@@ -29,7 +29,9 @@ Result<Ref<fs::UnixSocket>> socket_at(Call& call, const SocketAddress& address, 
 // Tells a name (null: none) as an address, cut to the program's room; `length_at` holds the room, and gets the whole length.
 // Both must be prepared, or blocked is possible. efault; einval: negative room.
 Result<void> tell_name(Call& call, const fs::SocketName* name, VirtualAddress to, VirtualAddress length_at);
-// The same, room given; answers the whole length.
+// Of the whole address with this name.
+[[nodiscard]] u32 length_of(const fs::SocketName* name);
+// As tell_name, room given; answers the whole length.
 Result<u32> write_name(Call& call, const fs::SocketName* name, VirtualAddress to, u32 room);
 
 // The file and the socket behind a descriptor. enotsock.

@@ -28,9 +28,11 @@ Result<int> install(Call& call, Ref<OpenFile> file, u32 flags) {
 
 // ---- making ------------------------------------------------------------------------------------------------------------
 
+constexpr u32 type_mask = 0xf;
+
 Result<SocketType> type_of(int family, u32 wanted, int protocol) {
   constexpr int families = 46, unix_protocol = 1;
-  constexpr u32 types = 11, type_mask = 0xf;
+  constexpr u32 types = 11;
   if ((wanted & ~(type_mask | flag_mask)) != 0) return Errno::einval;
   const u32 type = wanted & type_mask;
   if (family < 0 || family >= families) return Errno::eafnosupport;
@@ -59,8 +61,10 @@ Result<i64> sys_socket(Call& call) {
 
 Result<i64> sys_socketpair(Call& call) {
   const u32 wanted = static_cast<u32>(call.argument[1]);
-  const SocketType type = TRY(type_of(call.number(0), wanted, call.number(2)));
+  if ((wanted & ~(type_mask | flag_mask)) != 0) return Errno::einval;
+  TRY(resources_of(call).files().check_room(limit_of(call)));
   TRY(vm::prepare(call.space, call.thread.caller, call.address(3), 8, vm::Access::write));
+  const SocketType type = TRY(type_of(call.number(0), wanted, call.number(2)));
   Ref<UnixSocket> a = TRY(make_socket(call, type));
   Ref<UnixSocket> b = TRY(make_socket(call, type));
   UnixSocket::pair(*a, *b);
@@ -144,14 +148,17 @@ Result<i64> sys_listen(Call& call) {
 }
 
 Result<i64> connect(Call& call, OpenFile& file) {
-  UnixSocket& socket = *TRY(socket_behind(file));
+  if ((file.flags() & fs::o_path) != 0) return Errno::ebadf;
   SocketAddress address;
   TRY(address.take(call, call.address(1), call.number(2)));
+  UnixSocket& socket = *TRY(socket_behind(file));
   if (call.number(2) < static_cast<int>(sizeof address.family)) return Errno::einval;
   if (address.family == family_unspecified && !socket.connection_based()) {
     socket.disconnect();
     return 0;
   }
+  TRY(address.check());
+  TRY(socket.name_for_identity());
   const Ref<UnixSocket> to = TRY(socket_at(call, address, socket.type()));
   const Instant deadline = fs::deadline_at_socket(call.thread, socket.send_timeout_ns);
   const Result<void> outcome = socket.connect(call.thread, *to, fs::identity_of(call.thread), file.nonblocking(), deadline);
@@ -165,8 +172,10 @@ Result<i64> sys_connect(Call& call) {
 }
 
 Result<i64> accept(Call& call, OpenFile& file, u32 flags) {
-  UnixSocket& socket = *TRY(socket_behind(file));
+  if ((file.flags() & fs::o_path) != 0) return Errno::ebadf;
+  if ((flags & ~flag_mask) != 0) return Errno::einval;
   TRY(resources_of(call).files().check_room(limit_of(call)));
+  UnixSocket& socket = *TRY(socket_behind(file));
   const VirtualAddress name_at = call.address(1);
   const VirtualAddress length_at = call.address(2);
   const Instant deadline = fs::deadline_at_socket(call.thread, socket.receive_timeout_ns);
@@ -193,7 +202,6 @@ Result<i64> accept(Call& call, OpenFile& file, u32 flags) {
 }
 
 Result<i64> accept_with(Call& call, u32 flags) {
-  if ((flags & ~flag_mask) != 0) return Errno::einval;
   HeldFile file = TRY(HeldFile::take(call, 0));
   return file.answer(call, accept(call, *file, flags));
 }

@@ -38,16 +38,31 @@ enum Option : int {
   accepting = 30,
   force_send_buffer = 32,
   force_receive_buffer = 33,
+  pass_security = 34,
+  time_stamp_ns = 35,
   protocol = 38,
   domain = 39,
+  overflow_count = 40,
+  wireless_status = 41,
+  no_frame_check = 43,
+  select_error_queue = 45,
+  receive_timeout_64 = 66,  // the same structure where a word has 64 bits
+  send_timeout_64 = 67,
 };
 
 // Booleans that are kept and told, and change nothing for a UNIX socket.
-constexpr u32 plain = 1u << debug | 1u << reuse_address | 1u << do_not_route | 1u << broadcast | 1u << keep_alive |
-                      1u << out_of_band_inline | 1u << no_check | 1u << time_stamp;
+constexpr u64 plain = [] {
+  u64 bits = 0;
+  for (const int option :
+       {debug, reuse_address, do_not_route, broadcast, keep_alive, out_of_band_inline, no_check, reuse_port, time_stamp,
+        pass_security, time_stamp_ns, overflow_count, wireless_status, no_frame_check, select_error_queue}) {
+    bits |= u64{1} << option;
+  }
+  return bits;
+}();
 
 bool is_plain(int option) {
-  return option > 0 && option < 32 && (plain >> option & 1) != 0;
+  return option > 0 && option < 64 && (plain >> option & 1) != 0;
 }
 
 // ---- getting -------------------------------------------------------------------------------------------------------------
@@ -64,8 +79,7 @@ Result<i32> number_of(UnixSocket& socket, int option) {
     case send_least: return 1;
     case accepting: return socket.listening() ? 1 : 0;
     case domain: return i32{family_unix};
-    case priority:
-    case reuse_port:
+    case priority: return socket.priority.load(Order::relaxed);
     case protocol: return 0;
     default: return Errno::enoprotoopt;
   }
@@ -96,8 +110,11 @@ Result<i64> sys_getsockopt(Call& call) {
       return tell(call, &peer, sizeof peer, room);
     }
     case receive_timeout:
-    case send_timeout: {
-      const i64 ns = (option == receive_timeout ? socket.receive_timeout_ns : socket.send_timeout_ns).load(Order::relaxed);
+    case receive_timeout_64:
+    case send_timeout:
+    case send_timeout_64: {
+      const bool receives = option == receive_timeout || option == receive_timeout_64;
+      const i64 ns = (receives ? socket.receive_timeout_ns : socket.send_timeout_ns).load(Order::relaxed);
       const TimeValue value = time_value(ns);
       return tell(call, &value, sizeof value, room);
     }
@@ -105,7 +122,9 @@ Result<i64> sys_getsockopt(Call& call) {
       const Ref<UnixSocket> peer = socket.peer();
       if (!peer) return Errno::enotconn;
       const Ref<fs::SocketName> name = peer->name();
-      return success(tell_name(call, name.get(), call.address(3), call.address(4)));
+      if (room > length_of(name.get())) return Errno::einval;  // as Linux: no more may be asked for than there is
+      (void)TRY(write_name(call, name.get(), call.address(3), static_cast<u32>(room)));
+      return 0;
     }
     default: {
       const i32 value = TRY(number_of(socket, option));
@@ -150,7 +169,7 @@ Result<i64> sys_setsockopt(Call& call) {
   if (static_cast<u32>(call.argument[4]) < sizeof(i32)) return Errno::einval;
   const i32 value = TRY(call.read<i32>(call.address(3)));
   if (is_plain(option)) {
-    const u32 bit = 1u << option;
+    const u64 bit = u64{1} << option;
     if (value != 0) {
       socket.plain_options.fetch_or(bit, Order::relaxed);
     } else {
@@ -167,17 +186,23 @@ Result<i64> sys_setsockopt(Call& call) {
     case force_receive_buffer:
       socket.receive_limit.store(buffer_of(value, smallest_receive_buffer, option == force_receive_buffer), Order::relaxed);
       return 0;
+    case priority: socket.priority.store(value, Order::relaxed); return 0;
     case pass_credentials: socket.wants_identity.store(value != 0, Order::relaxed); return 0;
     case receive_least:
       socket.least.store(value < 0 ? 0x7fff'ffffu : value == 0 ? 1u : static_cast<u32>(value), Order::relaxed);
       return 0;
     case linger: {
       if (static_cast<u32>(call.argument[4]) < sizeof(u64)) return Errno::einval;
-      socket.linger.store(TRY(call.read<u64>(call.address(3))), Order::relaxed);
+      const u64 wish = TRY(call.read<u64>(call.address(3)));  // whether, and above that for how many seconds
+      const bool lingers = static_cast<u32>(wish) != 0;
+      const u64 seconds = lingers ? wish >> 32 : socket.linger.load(Order::relaxed) >> 32;
+      socket.linger.store(seconds << 32 | (lingers ? 1 : 0), Order::relaxed);
       return 0;
     }
-    case receive_timeout: return success(set_timeout(call, socket.receive_timeout_ns));
-    case send_timeout: return success(set_timeout(call, socket.send_timeout_ns));
+    case receive_timeout:
+    case receive_timeout_64: return success(set_timeout(call, socket.receive_timeout_ns));
+    case send_timeout:
+    case send_timeout_64: return success(set_timeout(call, socket.send_timeout_ns));
     default: return Errno::enoprotoopt;
   }
 }

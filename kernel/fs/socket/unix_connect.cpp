@@ -52,10 +52,14 @@ Result<void> UnixSocket::connect(Thread& thread, UnixSocket& to, const Identity&
     if (to.closed_) return Errno::econnrefused;
     if (to.peer_ && to.peer_.get() != this) return Errno::eperm;
   }
-  disconnect();
-  LockGuard guard{lock_};
-  peer_ = Ref<UnixSocket>::share(to);
-  state_.store(State::connected, Order::release);
+  Ref<UnixSocket> old = Ref<UnixSocket>::share(to);
+  {
+    LockGuard guard{lock_};
+    std::swap(old, peer_);
+    state_.store(State::connected, Order::release);
+  }
+  if (old && old.get() != &to) part_from(*old);
+  tell_writable();
   return {};
 }
 
@@ -126,6 +130,13 @@ Ref<SocketName> UnixSocket::name() {
   return name_;
 }
 
+Result<void> UnixSocket::name_for_identity() {
+  if (!wants_identity.load(Order::relaxed) || name()) return {};
+  const Result<void> bound = socket_names::bind_any(*this);
+  if (!bound.ok() && bound.error() == Errno::einval) return {};  // another thread was faster
+  return bound;
+}
+
 void UnixSocket::publish_name() {
   LockGuard guard{lock_};
   name_ = bound_name;
@@ -148,8 +159,33 @@ void UnixSocket::disconnect() {
     std::swap(old, peer_);
     state_.store(State::fresh, Order::release);
   }
-  if (old) old->forget_stranger(*this);
+  if (old) part_from(*old);
   tell_writable();
+}
+
+// As on Linux what has come goes, and if there was something, an old peer that is connected to this one gets an error.
+void UnixSocket::part_from(UnixSocket& old_peer) {
+  old_peer.forget_stranger(*this);
+  Messages unread;
+  {
+    LockGuard guard{lock_};
+    while (Message* message = queue_.pop_front()) unread.push_back(*message);
+    queued_ = 0;
+    queued_bytes_ = 0;
+    (void)place_wanted_.wake_all();
+  }
+  if (unread.empty()) return;
+  tell_strangers();
+  finish_used(unread);
+  old_peer.peer_parted(*this);
+}
+
+void UnixSocket::peer_parted(const UnixSocket& from) {
+  LockGuard guard{lock_};
+  if (closed_ || peer_.get() != &from) return;
+  error_ = Errno::econnreset;
+  (void)data_wanted_.wake_all();
+  source_.notify(poll_err);
 }
 
 // ---- the end -------------------------------------------------------------------------------------------------------------

@@ -83,7 +83,8 @@ Result<u64> UnixSocket::look_at_bytes(Transfer& transfer, Receiving& receiving) 
 
 Result<u64> UnixSocket::receive_stream(Thread& thread, Transfer& transfer, Receiving& receiving) {
   if (!connected()) return Errno::einval;
-  const u64 wanted = receiving.wait_for_all ? transfer.size() : smaller(transfer.size(), larger(least.load(Order::relaxed), 1));
+  const u64 enough = receiving.wait_for_all ? transfer.size() : smaller(transfer.size(), least.load(Order::relaxed));
+  const u64 wanted = larger(enough, 1);  // who wants nothing waits for something to be there, too
   Messages used;
   const auto step = [&]() -> Result<u64> {
     LockGuard guard{lock_};
@@ -95,7 +96,7 @@ Result<u64> UnixSocket::receive_stream(Thread& thread, Transfer& transfer, Recei
     if (!queue_.empty()) (void)data_wanted_.wake_one();
     const u64 got = receiving.peek ? moved.value() : transfer.done();
     if (got >= wanted || receiving.rights != nullptr || (receiving.peek && got > 0)) return got;
-    if (moved.value() > 0 && !queue_.empty()) return got;  // the next message is another sender's
+    if (!queue_.empty()) return got;  // the next message is another sender's, or nothing was wanted
     if (got == 0 && error_ != Errno{}) return std::exchange(error_, Errno{});
     if ((shut_.load(Order::relaxed) & shut_receive) != 0) return got;
     const Errno outcome = wait_for_data(thread, receiving);
@@ -112,6 +113,7 @@ Result<u64> UnixSocket::receive_stream(Thread& thread, Transfer& transfer, Recei
     release_messages(used);
   }
   if (!outcome.ok()) return outcome.error();
+  if (receiving.wants_name && outcome.value() > 0) receiving.from = [&]() NO_THREAD_SAFETY_ANALYSIS { return peer_->name(); }();
   return u64{outcome.value()};
 }
 
@@ -136,7 +138,9 @@ Result<u64> UnixSocket::receive_packet(Thread& thread, Transfer& transfer, Recei
     if (!outcome.ok() && outcome.error() == Errno::blocked) return outcome.error();
     receiving.whole_size = message->size;
     receiving.truncated = copied < message->size;
-    if (message->sender) receiving.from = [&]() NO_THREAD_SAFETY_ANALYSIS { return message->sender->name_; }();
+    if (message->sender && receiving.wants_name) {
+      receiving.from = [&]() NO_THREAD_SAFETY_ANALYSIS { return message->sender->name_; }();
+    }
     if (outcome.ok()) answer_with(*message, receiving);
     if (!receiving.peek) {  // also when the program's memory was wrong, as on Linux
       (void)queue_.pop_front();
@@ -156,6 +160,9 @@ Result<u64> UnixSocket::receive_packet(Thread& thread, Transfer& transfer, Recei
   if (connection_based() && !used.empty()) {
     const u64 charge = used.front()->charge;
     [&]() NO_THREAD_SAFETY_ANALYSIS { peer_->uncharge(charge); }();
+  }
+  if (connection_based() && receiving.wants_name) {
+    receiving.from = [&]() NO_THREAD_SAFETY_ANALYSIS { return peer_->name(); }();
   }
   finish_used(used);
   if (copied == ~u64{0}) return Errno::efault;

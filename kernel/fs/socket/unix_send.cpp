@@ -145,9 +145,11 @@ Result<u64> UnixSocket::send_packet(Thread& thread, Transfer& transfer, Sending&
   }
   Ref<UnixSocket> target = sending.target ? sending.target : peer();
   if (!target) return Errno::enotconn;
+  TRY(name_for_identity());
   const u64 size = transfer.left();
   constexpr u64 bookkeeping = 32;
   if (size + bookkeeping > send_limit_.load(Order::relaxed)) return Errno::emsgsize;
+  if (const Errno error = take_error(); error != Errno{}) return error;
   if ((shut_.load(Order::relaxed) & shut_send) != 0) return broken_pipe(thread, sending);
   const u32 charge = charge_of(size);
   TRY(reserve(thread, charge, sending));

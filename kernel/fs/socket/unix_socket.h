@@ -38,6 +38,7 @@ struct Receiving {
   bool peek = false;
   bool wait_for_all = false;
   bool takes_rights = false;  // else they are let go of
+  bool wants_name = false;
   Instant deadline = never;
   // ---- answers ----
   u64 whole_size = 0;  // of the packet, if there is one
@@ -46,7 +47,7 @@ struct Receiving {
   Identity identity;
   Rights* rights = nullptr;  // the caller's now
   bool lost_rights = false;  // there were some, and they were not wanted
-  Ref<SocketName> from;  // datagrams: null: the sender has no name
+  Ref<SocketName> from;  // of who has sent the first byte; null: it has no name, or nobody asked
 };
 
 class UnixSocket final : public RefCounted<UnixSocket> {
@@ -66,7 +67,7 @@ class UnixSocket final : public RefCounted<UnixSocket> {
   // To a listener, or as a datagram socket's usual receiver. blocked, restart: its queue is full.
   Result<void> connect(Thread& thread, UnixSocket& to, const Identity& identity, bool nonblocking, Instant deadline)
       EXCLUDES(lock_);
-  void disconnect() EXCLUDES(lock_);  // datagrams
+  void disconnect() EXCLUDES(lock_);  // datagrams; what has come so far goes
   // The next connection. einval: does not listen; eopnotsupp, eagain, blocked, restart.
   Result<Ref<UnixSocket>> accept(Thread& thread, bool nonblocking, Instant deadline) EXCLUDES(lock_);
   [[nodiscard]] bool has_connection() EXCLUDES(lock_);
@@ -77,6 +78,8 @@ class UnixSocket final : public RefCounted<UnixSocket> {
   [[nodiscard]] bool listening() const { return state_.load(Order::acquire) == State::listening; }
   [[nodiscard]] Ref<SocketName> name() EXCLUDES(lock_);
   void publish_name() EXCLUDES(lock_);  // of socket_names
+  // A socket that tells of senders (SO_PASSCRED) gets a name, if it has none, before it connects or sends a packet. eaddrinuse, enomem.
+  Result<void> name_for_identity() EXCLUDES(lock_);
 
   // ---- bytes: steps of the calling thread ----
   Result<u64> send(Thread& thread, Transfer& transfer, Sending& sending) EXCLUDES(lock_);
@@ -93,7 +96,8 @@ class UnixSocket final : public RefCounted<UnixSocket> {
   Atomic<u32> receive_limit{default_buffer};  // kept and told; what is under way is charged to senders
   Atomic<u32> least{1};  // SO_RCVLOWAT
   Atomic<bool> wants_identity{false};  // SO_PASSCRED
-  Atomic<u32> plain_options{0};  // booleans without an effect here, by their numbers
+  Atomic<u64> plain_options{0};  // booleans without an effect here, by their numbers
+  Atomic<i32> priority{0};  // kept and told
   Atomic<u64> linger{0};
   Atomic<i64> receive_timeout_ns{0}, send_timeout_ns{0};  // 0: for ever
 
@@ -141,6 +145,8 @@ class UnixSocket final : public RefCounted<UnixSocket> {
                               Instant deadline);
   Result<void> push_connection(Thread& thread, Ref<UnixSocket> connection, bool nonblocking, Instant deadline) EXCLUDES(lock_);
   void peer_closed(bool with_data) EXCLUDES(lock_);
+  void part_from(UnixSocket& old_peer) EXCLUDES(lock_);
+  void peer_parted(const UnixSocket& from) EXCLUDES(lock_);
   void add_shut(u32 how) EXCLUDES(lock_);
   [[nodiscard]] bool writable() const {
     return !listening() && charged_.load(Order::relaxed) * 4 <= send_limit_.load(Order::relaxed);
