@@ -70,6 +70,36 @@ void test_opening() {
   CHECK_EQ(unlink("file"), 0);
 }
 
+// O_DIRECT and O_ASYNC are for files that know what to do with them.
+void test_flags() {
+  CHECK_ERRNO(open(".", O_RDONLY | O_DIRECT), EINVAL);
+  CHECK_ERRNO(open("/dev/null", O_RDONLY | O_DIRECT), EINVAL);
+  const File null{"/dev/null", O_RDWR};
+  CHECK_ERRNO(fcntl(null, F_SETFL, O_DIRECT), EINVAL);
+  {
+    const File file{"file"};
+    const int before = fcntl(file, F_GETFL);
+    CHECK_EQ(fcntl(file, F_SETFL, O_ASYNC | O_NONBLOCK), 0);
+    CHECK_EQ(fcntl(file, F_GETFL), before | O_NONBLOCK);
+    int on = 1;
+    CHECK_ERRNO(ioctl(file, FIOASYNC, &on), ENOTTY);
+  }
+  CHECK_EQ(unlink("file"), 0);
+  CHECK_ERRNO(mknod("new", 0170000 | 0600, 0), EINVAL);
+}
+
+// O_TRUNC cuts a file that is opened to be read only, too, if it may be written.
+void test_cutting() {
+  File file{"file"};
+  CHECK_EQ(write(file, "12345", 5), 5);
+  { const File read_only{"file", O_RDONLY | O_TRUNC}; }
+  CHECK_EQ(size_of("file"), 0);
+  CHECK_EQ(write(file, "12345", 5), 5);
+  { const File created{"file", O_RDONLY | O_TRUNC | O_CREAT}; }
+  CHECK_EQ(size_of("file"), 0);
+  CHECK_EQ(unlink("file"), 0);
+}
+
 void test_contents() {
   File file{"file"};
   char bytes[64];
@@ -424,6 +454,8 @@ int main(int argc, char** argv) {
   CHECK(mkdtemp(directory) != nullptr);
   CHECK_EQ(chdir(directory), 0);
   test_opening();
+  test_flags();
+  test_cutting();
   test_contents();
   test_mapping();
   test_directories();

@@ -48,6 +48,8 @@ Result<i64> sys_mkdirat(Call& call) {
 
 Result<i64> make_node(Call& call, int directory, VirtualAddress path_at, u64 mode, u64 number) {
   FileType type = fs::type_of_mode(static_cast<u32>(mode));
+  constexpr u64 type_bits = 0170000;
+  if (type == FileType::unknown && (mode & type_bits) != 0) return Errno::einval;
   if (type == FileType::unknown) type = FileType::regular;
   if (type == FileType::directory) return Errno::eperm;
   if (type == FileType::symlink) return Errno::einval;

@@ -41,13 +41,23 @@ Result<Ref<OpenFile>> open_allowed(Call& call, Inode& inode, u32 flags, bool cre
   }
   if (inode.type() == fs::FileType::symlink) return Errno::eloop;
   if (inode.is_directory() && (writes || (flags & fs::o_trunc) != 0)) return Errno::eisdir;
+  if ((flags & fs::o_direct) != 0 && !reads_directly(inode)) return Errno::einval;
   if (!created) {
     TRY(check_open(call, inode, flags));
     TRY(fs::leases::break_for_open(call.thread, inode, flags));
-    const bool cuts = (flags & fs::o_trunc) != 0 && writes && inode.type() == fs::FileType::regular;
+    const bool cuts = (flags & fs::o_trunc) != 0 && inode.type() == fs::FileType::regular;  // also to be read only, as on Linux
     if (cuts) TRY(fs::resize_mapped(call.thread, inode, nullptr, 0));
   }
   return inode.open({call.thread, flags});
+}
+
+// Linux takes a descriptor before it looks for the file: with none left nothing is made or cut. emfile; a wrong path is told first.
+Result<void> check_room(Call& call, VirtualAddress path_at) {
+  const Result<void> room = resources_of(call).files().check_room(call.process.limits.open_files);
+  if (room.ok()) return {};
+  UserPath path;
+  TRY(path.take(call, path_at));
+  return path.text().empty() ? Errno::enoent : room.error();
 }
 
 // O_TMPFILE: a file without a name in the directory that the path leads to.
@@ -72,9 +82,11 @@ Result<i64> open_step(Call& call, int directory, VirtualAddress path_at, u32 fla
   constexpr u32 unnamed = fs::o_tmpfile | fs::o_directory;
   if ((flags & fs::o_tmpfile) != 0) {
     if ((flags & (unnamed | fs::o_creat)) != unnamed || (flags & fs::o_accmode) == fs::o_rdonly) return Errno::einval;
+    TRY(check_room(call, path_at));
     return open_unnamed(call, directory, path_at, flags & ~unnamed, permissions, restrictions);
   }
   if ((flags & (fs::o_creat | fs::o_directory)) == (fs::o_creat | fs::o_directory)) return Errno::einval;
+  TRY(check_room(call, path_at));
   const bool exclusive = (flags & (fs::o_creat | fs::o_excl)) == (fs::o_creat | fs::o_excl);
   const fs::Follow follow = (flags & fs::o_nofollow) != 0 || exclusive ? fs::Follow::no : fs::Follow::yes;
   NamedFile named;
@@ -258,18 +270,21 @@ Result<Ref<fs::OpenFile>> open_found(Call& call, fs::Inode& inode, u32 flags, bo
   const bool name_only = (flags & fs::o_path) != 0;
   const bool device = inode.type() == FileType::character || inode.type() == FileType::block;
   if (device && !name_only && inode.file_system().forbids(fs::mount_no_devices)) return Errno::eacces;
-  const bool writes = inode.type() == FileType::regular && (flags & fs::o_accmode) != fs::o_rdonly && !name_only;
-  if (writes) {
+  const bool changes = inode.type() == FileType::regular && !name_only;
+  const bool writes = changes && (flags & fs::o_accmode) != fs::o_rdonly;
+  const bool only_cuts = changes && !writes && !created && (flags & fs::o_trunc) != 0;
+  if (writes || only_cuts) {
     if (!created && (flags & fs::o_directory) == 0) TRY(check_open(call, inode, flags));  // told before ETXTBSY
     TRY(may_change(inode));
     if (!inode.begin_writing()) return Errno::etxtbsy;
   }
   Result<Ref<OpenFile>> file = open_allowed(call, inode, flags, created);
   if (!file.ok()) {
-    if (writes) inode.end_writing();
+    if (writes || only_cuts) inode.end_writing();
     return file;
   }
   if (writes) file.value()->note_writing();
+  if (only_cuts) inode.end_writing();
   if (!name_only && !created) TRY(fs::leases::break_for_open(call.thread, inode, flags));  // it counts as open only now
   if (!name_only) fs::notices::tell(inode, fs::notices::opened);
   return file;
