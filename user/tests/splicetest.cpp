@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -76,6 +77,28 @@ void check_errors() {
   CHECK_ERRNO(splice_bytes(a.reader, nullptr, appending, nullptr, 1, nonblocking), EINVAL);
   close(appending);
   close(file);
+}
+
+// What is not to wait does not wait for a socket either.
+void check_sockets() {
+  int sockets[2];
+  CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
+  const Pipe pipe;
+  CHECK_ERRNO(splice_bytes(sockets[0], nullptr, pipe.writer, nullptr, 10, nonblocking), EAGAIN);
+  CHECK_EQ(write(sockets[1], "sock", 4), 4);
+  CHECK_EQ(splice_bytes(sockets[0], nullptr, pipe.writer, nullptr, 10, nonblocking), 4);
+  CHECK_EQ(fcntl(pipe.writer, F_SETFL, O_NONBLOCK), 0);
+  CHECK_ERRNO(splice_bytes(sockets[0], nullptr, pipe.writer, nullptr, 10), EAGAIN);
+  const int counter = eventfd(1, 0);  // nothing that bytes could be moved from or to
+  CHECK_ERRNO(splice_bytes(counter, nullptr, pipe.writer, nullptr, 8), EINVAL);
+  CHECK_ERRNO(splice_bytes(pipe.reader, nullptr, counter, nullptr, 8), EINVAL);
+  CHECK_ERRNO(syscall(SYS_sendfile, pipe.writer, counter, nullptr, 8), EINVAL);
+  CHECK_EQ(close(counter), 0);
+  char text[8];
+  CHECK_EQ(read(pipe.reader, text, sizeof text), 4);
+  CHECK_EQ(memcmp(text, "sock", 4), 0);
+  CHECK_EQ(close(sockets[0]), 0);
+  CHECK_EQ(close(sockets[1]), 0);
 }
 
 void check_pairs() {
@@ -197,6 +220,7 @@ void check_threads() {
 int main(int argc, char** argv) {
   check_begin("splicetest", argc, argv);
   check_errors();
+  check_sockets();
   check_pairs();
   check_ends();
   check_threads();

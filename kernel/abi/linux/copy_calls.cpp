@@ -61,6 +61,9 @@ Result<i64> sys_sendfile(Call& call) {
   Ref<OpenFile> in = TRY(file_at(call, 1));
   if (!out->writable() || !in->readable()) return Errno::ebadf;
   if ((out->flags() & fs::o_append) != 0) return Errno::einval;
+  for (const OpenFile* end : {in.get(), out.get()}) {
+    if (end->inode().type() == fs::FileType::unknown) return Errno::einval;  // counters, timers …
+  }
   const VirtualAddress offset_at = call.address(2);
   StepState& step = call.thread.step;
   if (step.phase == 0) {

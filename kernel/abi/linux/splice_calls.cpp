@@ -6,6 +6,7 @@
 #include "abi/linux/file_handlers.h"
 #include "fs/inode.h"
 #include "fs/pipe.h"
+#include "fs/socket/socket_file.h"
 #include "memory/heap_array.h"
 
 namespace corral::abi {
@@ -95,12 +96,21 @@ Result<u64> from_pipe(Thread& thread, Pipe& from, OpenFile& out, const Place& pl
 
 // ---- file to pipe -------------------------------------------------------------------------------------------------------------
 
+// Of what is not a pipe, only sockets go by the call's wish not to wait, as on Linux.
+Result<u64> read_in(Thread& thread, OpenFile& in, Transfer& target, bool nonblocking) {
+  fs::UnixSocket* socket = fs::socket_of(in);
+  if (socket == nullptr || !nonblocking) return in.read(thread, target);
+  fs::Receiving receiving;
+  receiving.nonblocking = true;
+  return socket->receive(thread, target, receiving);
+}
+
 Result<u64> into_pipe(Thread& thread, OpenFile& in, const Place& place, Pipe& to, u64 size, bool nonblocking) {
   memory::HeapArray<u8> buffer;
   TRY(buffer.allocate(piece));
   const u64 room = fs::smaller(TRY(to.claim_room(thread, nonblocking, size)), piece);
   Transfer target{buffer.first(room)};
-  Result<u64> got = place.own ? in.read(thread, target) : in.read_at(thread, place.offset, target);
+  Result<u64> got = place.own ? read_in(thread, in, target, nonblocking) : in.read_at(thread, place.offset, target);
   if (got.ok()) to.put(buffer.first(got.value()));
   to.release_room();
   return got;
@@ -129,7 +139,7 @@ Result<u64> splice(Call& call, const Ends& ends, bool nonblocking) {
   const Place place = TRY(place_of(call, offset_at));
   if (!place.own && !file.seek(0, fs::Whence::current).ok()) return Errno::einval;
   if (static_cast<i64>(place.offset) < 0) return Errno::einval;
-  if (file.inode().is_directory()) return Errno::einval;
+  if (file.inode().is_directory() || file.inode().type() == fs::FileType::unknown) return Errno::einval;  // counters, timers …
   if (reads_pipe && (file.flags() & fs::o_append) != 0) return Errno::einval;
   const u64 moved = TRY(reads_pipe ? from_pipe(thread, *ends.from, file, place, size, nonblocking || !in_waits)
                                    : into_pipe(thread, file, place, *ends.to, size, nonblocking || !out_waits));
