@@ -113,6 +113,7 @@ void test_groups() {
     CHECK_EQ(getpgid(second), second);
     CHECK_EQ(setpgid(second, getpid()), 0);
     CHECK_ERRNO(setpgid(second, 0x3fffffff), EPERM);
+    CHECK_ERRNO(setpgid(-1, 0), EINVAL);  // the group would be that number
     CHECK_ERRNO(setpgid(getppid(), 0), ESRCH);
     CHECK_ERRNO(setpgid(0x3fffffff, 0), ESRCH);
     CHECK_ERRNO(setpgid(0, -1), EINVAL);

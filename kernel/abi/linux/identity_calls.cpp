@@ -30,9 +30,9 @@ Result<i64> sys_getpgrp(Call& call) {
 }
 
 Result<i64> sys_setpgid(Call& call) {
-  if (call.number(1) < 0) return Errno::einval;
   const i32 id = call.number(0) == 0 ? call.process.id().value : call.number(0);
   const i32 group = call.number(1) == 0 ? id : call.number(1);
+  if (group < 0) return Errno::einval;
   ProcessTable& table = process_table();
   LockGuard guard{table.lock};
   Process* process = table.find(ProcessId{id});

@@ -87,15 +87,16 @@ class SignalFile final : public OpenFile {
   }
   Result<u64> read(Thread& thread, Transfer& transfer) override;
   u32 poll(PollEntry* entry) override EXCLUDES(lock_);
+  Result<u64> seek(i64, Whence) override { return u64{0}; }  // as Linux: no position, and no error
   [[nodiscard]] bool can_poll() const override { return true; }
   void change(SignalSet set) EXCLUDES(lock_) {
     LockGuard guard{lock_};
     set_.store(set & ~signals::never_blocked, Order::relaxed);
-    source_.notify(poll_readable);
+    source_.notify(poll_in);
   }
   void tell(int signal) EXCLUDES(lock_) {
     LockGuard guard{lock_};
-    if ((set_.load(Order::relaxed) & signal_bit(signal)) != 0) source_.notify(poll_readable);
+    if ((set_.load(Order::relaxed) & signal_bit(signal)) != 0) source_.notify(poll_in);
   }
 
  private:
@@ -152,7 +153,7 @@ u32 SignalFile::poll(PollEntry* entry) {
     LockGuard guard{lock_};
     source_.enlist(*entry);
   }
-  return signals::any_pending(thread, set_.load(Order::relaxed)) ? poll_readable : 0;
+  return signals::any_pending(thread, set_.load(Order::relaxed)) ? poll_in : 0;
 }
 
 Result<SignalInfo> SignalFile::next(Thread& thread, bool may_wait) const {

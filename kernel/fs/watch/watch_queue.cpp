@@ -27,6 +27,7 @@ class WatchFile final : public OpenFile {
   ~WatchFile() override { queue_->close(); }
   Result<u64> read(Thread& thread, Transfer& transfer) override { return queue_->read(thread, transfer, nonblocking()); }
   u32 poll(PollEntry* entry) override { return queue_->poll(entry); }
+  Result<u64> seek(i64, Whence) override { return u64{0}; }  // as Linux: no position, and no error
   [[nodiscard]] bool can_poll() const override { return true; }
   [[nodiscard]] bool can_signal() const override { return true; }
   Result<u64> available() override { return queue_->available(); }
