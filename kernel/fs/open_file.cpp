@@ -76,5 +76,6 @@ u32 OpenFile::poll(PollEntry*) {
 Result<u64> OpenFile::available() {
   return Errno::enotty;
 }
+void OpenFile::describe(TextBuffer&) {}
 
 }  // namespace corral::fs

@@ -24,6 +24,7 @@ class FileTable;
 class Inode;
 class Listing;
 class PollEntry;
+class TextBuffer;
 class Transfer;
 
 enum class Whence : u32 { start = 0, current = 1, end = 2, data = 3, hole = 4 };
@@ -77,6 +78,8 @@ class OpenFile : public RefCounted<OpenFile> {
   // Bytes that a read would give now (FIONREAD).
   virtual Result<u64> available();
 
+  // Lines of its own in /proc/[pid]/fdinfo.
+  virtual void describe(TextBuffer& to);
   // F_NOTIFY for the process with this table: DN_ bits (fs/watch/directory_notice.h); without any but `again` nothing is told any more.
   // einval: it cannot tell; enospc, enomem.
   virtual Result<void> notify(const FileTable& table, u32 wanted);

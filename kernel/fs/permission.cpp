@@ -16,7 +16,7 @@ u32 bits_for(const Attributes& a, const Credentials& credentials) {
 
 // A file that gets another owner no longer runs as its owner, or as its group if that may execute it.
 void drop_rights_of_owner(const Attributes& now, AttributeChange& wanted) {
-  if ((!wanted.set_user && !wanted.set_group) || now.type != FileType::regular) return;
+  if (!wanted.of_owner || now.type != FileType::regular) return;
   u32 drop = now.permissions & set_user_bit;
   if ((now.permissions & group_executes) != 0) drop |= now.permissions & set_group_bit;
   if (drop == 0) return;
@@ -87,6 +87,7 @@ Result<AttributeChange> check_change(Inode& file, const Credentials& credentials
     TRY(check(file, credentials, may_write));
   }
   drop_rights_of_owner(now, wanted);
+  if (wanted.set_permissions && !as_owner) return Errno::eperm;
   return wanted;
 }
 

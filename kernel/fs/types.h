@@ -62,6 +62,7 @@ struct Attributes {
 // What chmod, chown and utimensat ask for; a field counts when its `set_` says so.
 struct AttributeChange {
   bool set_permissions = false, set_user = false, set_group = false, set_accessed = false, set_modified = false;
+  bool of_owner = false;    // a chown, even one that changes neither: the bits that let the file run as its owner go
   bool to_present = false;  // both times are set to now, as whoever may write the file may do
   u32 permissions = 0;
   u32 user = 0;

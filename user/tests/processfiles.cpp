@@ -41,12 +41,28 @@ pid_t sleeping_child() {
   return child;
 }
 
+// What /proc tells of a file has this line.
+bool told_of(int file, const char* line) {
+  char path[32], text[512];
+  snprintf(path, sizeof path, "/proc/self/fdinfo/%d", file);
+  const int own = open(path, O_RDONLY);
+  CHECK(own >= 0);
+  const ssize_t size = read(own, text, sizeof text - 1);
+  CHECK(size > 0);
+  text[size] = 0;
+  CHECK_EQ(close(own), 0);
+  return strstr(text, line) != nullptr;
+}
+
 void test_process_file() {
   const pid_t child = sleeping_child();
   const int file = open_process(child);
   CHECK(file >= 0);
   CHECK_EQ(fcntl(file, F_GETFD), FD_CLOEXEC);
   CHECK_EQ(ready(file, 0), 0);
+  char line[32];
+  snprintf(line, sizeof line, "\nPid:\t%d\n", child);
+  CHECK(told_of(file, line));
   char byte = 0;
   CHECK_ERRNO(read(file, &byte, 1), EINVAL);
   CHECK_EQ(send_by(file, 0), 0);
@@ -63,6 +79,7 @@ void test_process_file() {
   CHECK_EQ(waitid(by_file, static_cast<id_t>(file), &info, WEXITED), 0);
   CHECK_ERRNO(send_by(file, 0), ESRCH);
   CHECK_ERRNO(waitid(by_file, static_cast<id_t>(file), &info, WEXITED), ECHILD);
+  CHECK(told_of(file, "\nPid:\t-1\n"));
   CHECK_EQ(ready(file, 0) & POLLIN, POLLIN);
   CHECK_EQ(close(file), 0);
 }
@@ -178,6 +195,9 @@ void test_signal_file() {
   const int file = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
   CHECK(file >= 0);
   CHECK_EQ(fcntl(file, F_GETFD), FD_CLOEXEC);
+  char line[32];
+  snprintf(line, sizeof line, "\nsigmask:\t%016llx\n", 1ull << (SIGUSR1 - 1) | 1ull << (SIGRTMIN - 1));
+  CHECK(told_of(file, line));
   signalfd_siginfo told[3] = {};
   CHECK_ERRNO(read(file, told, sizeof told), EAGAIN);
   CHECK_ERRNO(read(file, told, 127), EINVAL);

@@ -129,6 +129,11 @@ void test_changing_files() {
     CHECK_ERRNO(chown(path("mine"), static_cast<uid_t>(-1), bob), EPERM);
     CHECK_EQ(chown(path("mine"), alice, staff), 0);
     check_owner("mine", alice, staff, 0755);  // it no longer runs as somebody
+    constexpr uid_t same = ~uid_t{0};
+    CHECK_EQ(chmod(path("mine"), 06755), 0);
+    CHECK_EQ(chown(path("mine"), same, same), 0);
+    check_owner("mine", alice, staff, 0755);
+    CHECK_EQ(chown(path("theirs"), same, same), 0);
     CHECK_EQ(chmod(path("mine"), 02640), 0);
     check_owner("mine", alice, staff, 02640);
     const timespec times[2] = {{1, 0}, {2, 0}};

@@ -68,7 +68,7 @@ AttributeChange owner(u64 user_argument, u64 group_argument) {
   constexpr u32 keep = ~u32{0};
   const u32 user = static_cast<u32>(user_argument);
   const u32 group = static_cast<u32>(group_argument);
-  return {.set_user = user != keep, .set_group = group != keep, .user = user, .group = group};
+  return {.set_user = user != keep, .set_group = group != keep, .of_owner = true, .user = user, .group = group};
 }
 
 Result<i64> sys_chown(Call& call) {

@@ -4,8 +4,10 @@
 #include "fs/anonymous.h"
 #include "fs/inode.h"
 #include "fs/poll_source.h"
+#include "fs/text_buffer.h"
 #include "memory/heap.h"
 #include "task/process_listener.h"
+#include "task/process_table.h"
 
 namespace corral::fs {
 
@@ -27,6 +29,11 @@ class ProcessFile final : public OpenFile, private ProcessListener {
   }
   [[nodiscard]] bool can_poll() const override { return true; }
   [[nodiscard]] bool polls_without_lock() const override { return true; }
+  void describe(TextBuffer& to) override {
+    const bool reaped = processes::find(process_->id()).get() != process_.get();
+    const i32 number = reaped ? -1 : process_->id().value;
+    to.print("Pid:\t{}\nNSpid:\t{}\n", number, number);
+  }
   [[nodiscard]] Ref<Process> process() const { return process_; }
 
  private:

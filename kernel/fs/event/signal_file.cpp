@@ -9,6 +9,7 @@
 #include "fs/anonymous.h"
 #include "fs/inode.h"
 #include "fs/poll_source.h"
+#include "fs/text_buffer.h"
 #include "fs/transfer.h"
 #include "memory/heap.h"
 #include "task/executive.h"
@@ -87,6 +88,7 @@ class SignalFile final : public OpenFile {
   }
   Result<u64> read(Thread& thread, Transfer& transfer) override;
   u32 poll(PollEntry* entry) override EXCLUDES(lock_);
+  void describe(TextBuffer& to) override { to.print("sigmask:\t{X16}\n", set_.load(Order::relaxed)); }
   Result<u64> seek(i64, Whence) override { return u64{0}; }  // as Linux: no position, and no error
   [[nodiscard]] bool can_poll() const override { return true; }
   void change(SignalSet set) EXCLUDES(lock_) {

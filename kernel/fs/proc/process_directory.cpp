@@ -155,6 +155,7 @@ Result<void> descriptor_text(TextBuffer& to, const Subject& subject) {
   }
   to.print("\nmnt_id:\t{}\nino:\t{}\n", open.inode().file_system().device(), open.inode().attributes().inode);
   if (WatchQueue* queue = watch_queue_of(open); queue != nullptr) list_watches(to, *queue);
+  open.describe(to);
   return {};
 }
 
