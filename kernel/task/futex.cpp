@@ -20,18 +20,18 @@ struct Bucket {
 
 namespace {
 
-constexpr u32 bucket_count = 256;
+// Whoever wakes looks at all who wait in the bucket, also for other words: were there few, a crowd at one word would hold up many others.
+constexpr u32 bucket_bits = 12;
 constexpr Duration cancel_retry = microseconds(20);
 
 struct alignas(cache_line) PaddedBucket : Bucket {};
-constinit PaddedBucket buckets[bucket_count];
+constinit PaddedBucket buckets[1 << bucket_bits];
 
 Bucket& bucket_of(const Key& key) {
   u64 hash = (key.address >> 2) ^ (key.space >> 6);
   hash *= 0x9e37'79b9'7f4a'7c15;
-  return buckets[hash >> 56];
+  return buckets[hash >> (64 - bucket_bits)];
 }
-static_assert(bucket_count == 256, "eight bits of the hash choose the bucket");
 
 // The submitter executes its own request unless it was chained in; then its thread has blocked and is to be woken.
 bool executed_by_submitter(const Operation& operation) {
