@@ -86,6 +86,10 @@ class FilePages {
   // end_lock(), which is taken before the file system's own locks.
   Result<void> truncate(u64 size, Waiter& waiter) REQUIRES(end_) EXCLUDES(lock_);
   [[nodiscard]] SpinLock& end_lock() RETURN_CAPABILITY(end_) { return end_; }
+  // While somebody holds them no page sets out for where the file is: of a server that is told of another end, and answers in whatever
+  // order, it might come before or after. Who flushes waits.
+  void hold_writes() EXCLUDES(lock_);
+  void resume_writes() EXCLUDES(lock_);
   // Brings every page that was dirty at the first call to where the file is. `progress` is 0 at the first call and the caller
   // keeps it. blocked; eio, enospc: some page could not be written since the last call that said so.
   Result<void> flush(u64& progress, Waiter& waiter) EXCLUDES(lock_);
@@ -100,7 +104,8 @@ class FilePages {
   [[nodiscard]] bool has_dirty() EXCLUDES(lock_);
 
   // ---- write_back.cpp: any context ----
-  // Starts to write what needs it, from page `first` on, at most `most` runs. Answers where to go on; ~0: at the end.
+  // Starts to write what needs it, from page `first` on, at most `most` runs. Answers where to go on, or one of these two.
+  static constexpr u64 none_left = ~u64{0}, held_back = ~u64{0} - 1;
   u64 start_writes(u64 first, u32 most) EXCLUDES(lock_);
   [[nodiscard]] Inode& inode() const { return inode_; }
   // ---- reclaim.cpp ----
@@ -145,9 +150,11 @@ class FilePages {
   Result<void> extend_mapped_end(u64 size, Waiter* waiter) EXCLUDES(lock_);
   // These bytes of the page have a place where they can be written to.
   Result<void> give_place(u64 index, u32 from, u32 to, Waiter* waiter) EXCLUDES(lock_);
-  // Without the end's lock estale: it reaches behind the end, or did so for a while, since the file was cut.
+  // Without the end's lock erange: it reaches behind the end; estale: it did so for a while, since the file was cut.
   enum class Place : u8 { inside, end_is_held };
   Result<u64> write_pieces(u64 offset, Transfer& transfer, u64 at, u64 size, Place where, Waiter* waiter) EXCLUDES(lock_);
+  // Bytes of pages behind the end and before `to` are zero: of a write that met a cut, before anybody else moves the end.
+  void clear_behind_end(u64 to) REQUIRES(end_) EXCLUDES(lock_);
   // Waits while too much is dirty.
   Result<void> hold_back(Waiter* waiter) EXCLUDES(lock_);
   void note_dirty(CachedPage& page) REQUIRES(lock_);
@@ -176,6 +183,7 @@ class FilePages {
   u64 expected_ GUARDED_BY(lock_) = 0;  // the page after the last run that was read
   u64 window_ GUARDED_BY(lock_) = 0;
   u64 cuts_ GUARDED_BY(lock_) = 0;  // how often it was made shorter
+  u32 holders_ GUARDED_BY(lock_) = 0;  // of its writes
   Instant written_at_ GUARDED_BY(lock_){};  // when the last page arrived where the file is
   Errno write_error_ GUARDED_BY(lock_){};
 };

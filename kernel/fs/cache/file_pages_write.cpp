@@ -62,13 +62,13 @@ Result<bool> FilePages::write_into(const Piece& piece, Frame& frame) {
   const Result<void> copied = piece.transfer.get(piece.at, to, piece.bytes);
   LockGuard guard{lock_};
   const u64 end = piece.offset() + piece.bytes;
-  const bool cut = piece.cuts != cuts_;
-  if (!copied.ok() || cut) {
-    if (end > size_) {  // what may have been copied lies behind the end: bytes there are zero
+  if (piece.cuts != cuts_) return Errno::estale;
+  if (!copied.ok()) {
+    if (end > size_) {  // what may have been copied lies behind the end, which this writer holds: bytes there are zero
       const u64 first = larger(piece.offset(), size_);
       memset(to + (first - piece.offset()), 0, end - first);
     }
-    return cut ? Errno::estale : copied.error();
+    return copied.error();
   }
   CachedPage* page = find(piece.index);
   if (page == nullptr || page->frame != &frame) return true;  // discarded meanwhile
@@ -81,13 +81,11 @@ Result<bool> FilePages::write_into(const Piece& piece, Frame& frame) {
 
 Result<void> FilePages::write_new_page(const Piece& piece, Waiter* waiter) {
   reclaim::make_room(1);
-  u64 cuts = 0;
-  {
+  CachedPage* page = TRY(add_page(piece.index, {}, piece.cuts));
+  if (page == nullptr) {
     LockGuard guard{lock_};
-    cuts = cuts_;
+    return piece.cuts != cuts_ ? Errno::estale : Errno::eexist;
   }
-  CachedPage* page = TRY(add_page(piece.index, {}, cuts));
-  if (page == nullptr) return Errno::eexist;
   // Until it is valid the page is this writer's: others wait for it.
   u8* memory = memory::contents(*page->frame);
   memset(memory, 0, piece.in_page);
@@ -160,7 +158,7 @@ Result<u64> FilePages::write_pieces(u64 offset, Transfer& transfer, u64 at, u64 
   u64 cuts = 0;
   {
     LockGuard guard{lock_};
-    if (where == Place::inside && offset + size > size_) return Errno::estale;
+    if (where == Place::inside && offset + size > size_) return Errno::erange;
     cuts = cuts_;
   }
   TRY(hold_back(waiter));
@@ -180,10 +178,23 @@ Result<u64> FilePages::write_pieces(u64 offset, Transfer& transfer, u64 at, u64 
   return done;
 }
 
+void FilePages::clear_behind_end(u64 to) {
+  LockGuard guard{lock_};
+  const u64 first = size_ / page_size;
+  CachedPage* page = pages_.first_where([&](const CachedPage& p) { return p.index >= first; });
+  for (; page != nullptr && page->index * page_size < to; page = pages_.next(*page)) {
+    if (page->state != CachedPage::State::valid) continue;
+    const u64 start = page->index * page_size;
+    const u64 from = size_ > start ? size_ - start : 0;
+    memset(memory::contents(*page->frame) + from, 0, page_size - from);
+  }
+}
+
 Result<u64> FilePages::write(u64 offset, Transfer& transfer, u64 at, u64 size, Waiter* waiter) {
   Result<u64> done = write_pieces(offset, transfer, at, size, Place::inside, waiter);
-  if (done.ok() || done.error() != Errno::estale) return done;
+  if (done.ok() || (done.error() != Errno::estale && done.error() != Errno::erange)) return done;
   LockGuard guard{end_};
+  if (done.error() == Errno::estale) clear_behind_end(offset + size);  // of what was copied there before
   return write_pieces(offset, transfer, at, size, Place::end_is_held, waiter);
 }
 
@@ -224,16 +235,28 @@ Result<void> FilePages::prepare_write(u64 index, Waiter& waiter) {
   }
 }
 
+void FilePages::hold_writes() {
+  LockGuard guard{lock_};
+  ++holders_;
+}
+
+void FilePages::resume_writes() {
+  LockGuard guard{lock_};
+  if (--holders_ == 0) (void)arrivals_.wake_all();
+}
+
 u64 FilePages::start_writes(u64 first, u32 most) {
   for (u32 started = 0; started < most; ++started) {
     PageRun* run = store_.make_run();
     if (run == nullptr) return first;
+    bool held = false;
     {
       LockGuard guard{lock_};
       const auto ready = [](const CachedPage& p) {
         return p.needs_write() && !p.writing && p.state == CachedPage::State::valid;
       };
-      CachedPage* page = pages_.first_where([&](const CachedPage& p) { return p.index >= first; });
+      held = holders_ != 0;
+      CachedPage* page = held ? nullptr : pages_.first_where([&](const CachedPage& p) { return p.index >= first; });
       while (page != nullptr && !ready(*page)) page = pages_.next(*page);
       while (page != nullptr && run->count_ < PageRun::most_pages && ready(*page)) {
         const u32 n = run->count_;
@@ -265,7 +288,7 @@ u64 FilePages::start_writes(u64 first, u32 most) {
     }
     if (run->count_ == 0) {
       delete run;
-      return ~u64{0};
+      return held ? held_back : none_left;
     }
     store_.start(*run);
   }
@@ -295,11 +318,11 @@ Result<void> FilePages::flush(u64& progress, Waiter& waiter) {
   // Two passes: pages that were on their way at the beginning may have been written to since.
   constexpr u64 passes = 2;
   while (progress < passes) {
-    const bool all_started = start_writes(0, ~u32{0}) == ~u64{0};
-    if (all_started) ++progress;
+    const u64 left = start_writes(0, ~u32{0});
+    if (left == none_left) ++progress;
     LockGuard guard{lock_};
-    if (writing_count_ != 0) return arrivals_.wait_uninterruptible(waiter);
-    if (!all_started) return Errno::enomem;
+    if (writing_count_ != 0 || holders_ != 0) return arrivals_.wait_uninterruptible(waiter);
+    if (left != none_left && left != held_back) return Errno::enomem;
   }
   LockGuard guard{lock_};
   // Others may have more under way by now; what there was at the beginning has arrived when the second pass has.

@@ -35,16 +35,19 @@ class AttributesChange final : public Conversation {
  public:
   AttributesChange(Node& node, const AttributeChange& change, bool resizes, u64 size)
       : Conversation{node.server()}, node_{Ref<Node>::share(node)}, change_{change}, resizes_{resizes}, size_{size} {
+    if (resizes) file().pages().hold_writes();
     LockGuard guard{node.nine().names()};
     ++node.changing;
   }
   ~AttributesChange() override {
+    if (resizes_) file().pages().resume_writes();
     LockGuard guard{node_->nine().names()};
     --node_->changing;
   }
 
  private:
   Result<void> talk(Waiter& waiter) override;
+  FileNode& file() { return static_cast<FileNode&>(*node_); }  // of one that is resized
   Ref<Node> node_;
   const AttributeChange change_;
   const bool resizes_;

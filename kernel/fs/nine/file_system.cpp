@@ -106,10 +106,13 @@ Result<Ref<Node>> NineFileSystem::adopt(const FileAttributes& attributes, Instan
   }
   if (old != nullptr && old->retain_if_alive()) {
     node = Ref<Node>::adopt(old);
-    leftovers.add_fid(std::exchange(node->fid, fid));  // the path that the server remembers with it is the newest
-    if (node->changed < asked) node->name_lost = false;
-    const bool believed = node->changing == 0 && node->changed < asked;
-    if (believed && node->update(attributes, asked)) leftovers.add_outdated(*node);
+    if (node->changing != 0) {  // by a question that the server may not have read yet
+      leftovers.add_fid(fid);
+    } else {
+      leftovers.add_fid(std::exchange(node->fid, fid));  // the path that the server remembers with it is the newest
+      if (node->changed < asked) node->name_lost = false;
+      if (node->changed < asked && node->update(attributes, asked)) leftovers.add_outdated(*node);
+    }
   } else {
     if (old != nullptr) forget(*old);
     Result<Ref<Node>> made = Node::make(*this, attributes, fid);

@@ -52,7 +52,7 @@ class Node : public Inode {
   u32 fid;
   Attributes known;
   Place place;
-  u32 changing = 0;  // changes of its attributes that are under way
+  u32 changing = 0;  // changes of its attributes that are under way, by this fid
   Instant changed{};  // when the server answered the last one: what it was asked before that is not believed
   bool name_lost = false;  // one that it had: the server may remember that one with the fid, which leads nowhere then
   bool detached = false;  // it is in no table any more: its last reference goes

@@ -151,16 +151,26 @@ Result<u64> RamFile::write(u64 offset, Transfer& transfer, u64 at, u64 size) {
   if (offset >= max_size) return Errno::efbig;
   size = smaller(size, max_size - offset);
   Result<u64> done = write_pages(offset, transfer, at, size, Place::inside);
-  if (done.ok() || done.error() != Errno::estale) return done;
+  if (done.ok() || (done.error() != Errno::estale && done.error() != Errno::erange)) return done;
   LockGuard guard{end_};
+  if (done.error() == Errno::estale) clear_behind_end(offset + size);  // of what was copied there before
   return write_pages(offset, transfer, at, size, Place::end_is_held);
+}
+
+void RamFile::clear_behind_end(u64 to) {
+  LockGuard guard{data_};
+  for (u64 at = size_; at < to; at = round_down(at, page_size) + page_size) {
+    if (Frame* page = pages_.find(at / page_size); page != nullptr) {
+      memset(memory::contents(*page) + at % page_size, 0, page_size - at % page_size);
+    }
+  }
 }
 
 Result<u64> RamFile::write_pages(u64 offset, Transfer& transfer, u64 at, u64 size, Place where) {
   u64 cuts = 0;
   {
     LockGuard guard{data_};
-    if (where == Place::inside && offset + size > size_) return Errno::estale;
+    if (where == Place::inside && offset + size > size_) return Errno::erange;
     cuts = cuts_;
   }
   u64 done = 0;
@@ -193,7 +203,8 @@ Result<u64> RamFile::write_pages(u64 offset, Transfer& transfer, u64 at, u64 siz
       cut = cuts != cuts_;
       if (copied.ok() && !cut) {
         size_ = larger(size_, place + now);
-      } else if (place + now > size_) {  // what may have been copied lies beyond the end: bytes there are zero
+      } else if (!cut &&
+                 place + now > size_) {  // what may have been copied lies beyond the end, which is held: bytes there are zero
         const u64 first = larger(place, size_);
         memset(to + (first - place), 0, place + now - first);
       }

@@ -55,10 +55,12 @@ class RamFile : public RamNode {
   [[nodiscard]] bool is_hole(u64 page) REQUIRES(data_);
   u64 clear_page(u64 index, u64 from, u64 to) REQUIRES(data_);
 
-  // The pieces of a write. Without the end's lock estale: it reaches behind the end, or did so for a while, since the file was cut.
+  // The pieces of a write. Without the end's lock erange: it reaches behind the end; estale: it did so for a while, since the file was cut.
   enum class Place : u8 { inside, end_is_held };
   Result<u64> write_pages(u64 offset, Transfer& transfer, u64 at, u64 size, Place where) EXCLUDES(data_);
   Result<void> set_end(u64 size) REQUIRES(end_) EXCLUDES(data_);
+  // Bytes of pages behind the end and before `to` are zero: of a write that met a cut, before anybody else moves the end.
+  void clear_behind_end(u64 to) REQUIRES(end_) EXCLUDES(data_);
   // The page, made (from the origin or zero) if there is none.
   Result<Frame*> obtain(u64 index) REQUIRES(data_);
 
