@@ -72,10 +72,17 @@ void leak_object() {
   memory::release(object);
 }
 
-void leak_stack() {
-  u8 never_written[1536];  // more than what an interrupt in between would write over
+// Below what the step has used until here, and what an interrupt in between would write over.
+[[gnu::noinline]] void leak_stack_below(u32 frames) {  // NOLINT(misc-no-recursion): as above
+  u8 never_written[1536];
   asm volatile("" : "=m"(never_written));
+  if (frames != 0) return leak_stack_below(frames - 1);
   memory::check_for_canaries(never_written, sizeof never_written);
+  asm volatile("" : : "m"(never_written));
+}
+
+void leak_stack() {
+  leak_stack_below(2);
 }
 
 struct Provocation {
