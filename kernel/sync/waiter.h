@@ -37,6 +37,7 @@ class StepKept : public RefCounted<StepKept> {
 // What a step remembers between its runs. Zeroed when a new system call or fault begins.
 struct StepState {
   u32 phase = 0;
+  u32 prepared = 0;  // vm::PreparedPages: how many there are; of this run of the step
   u64 word[6] = {};
   Ref<StepKept> kept;
 };

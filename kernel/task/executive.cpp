@@ -95,7 +95,6 @@ void Executive::run() {
 bool Executive::run_new_step(Step step) {
   Thread& thread = *current_;
   thread.step = {};
-  thread.caller.prepared.forget();
   thread.begin_waits();
   if (step(thread) != Errno::blocked) return true;
   thread.current_step = step;
@@ -113,7 +112,6 @@ bool Executive::run_step(Step step) {
   }
   if (memory::canaries_used()) [[unlikely]]
     arch::fill_free_stack(canary_stack, memory::canary_word);
-  thread.caller.prepared.forget();
   if (thread.step.kept) thread.step.kept->begin_run();
   const Errno result = step(thread);
   if (result == Errno::blocked) {
@@ -167,6 +165,7 @@ bool Executive::finish_step() {
 
 [[gnu::noinline]] void Executive::block_current() {
   Thread& thread = *current_;
+  thread.step.prepared = 0;  // the step runs again
   thread.set_state(ThreadState::sleeping);
   switches_.leaves(thread, 'S');
   counters_.leaves(thread);

@@ -28,8 +28,8 @@ class PreparedPages {
  public:
   static constexpr u32 most = 8;  // what is prepared beyond is looked up again
 
-  // A step begins.
-  void forget() { count_ = 0; }
+  // `count` becomes 0 by itself when a step begins, or begins again (StepState::prepared).
+  explicit PreparedPages(u32& count) : count_{count} {}
   void forget_all_but(VirtualAddress page) {
     u32 kept = 0;
     for (u32 i = 0; i < count_; ++i) {
@@ -54,7 +54,7 @@ class PreparedPages {
     VirtualAddress start;
     u8* place;
   };
-  u32 count_ = 0;
+  u32& count_;
   Page pages_[most];
 };
 
@@ -72,7 +72,7 @@ struct Caller {
   Area* area = nullptr;  // made by the operation, not in an address space yet
   Area* removed = nullptr;  // taken out, to be deleted when the operation is finished
   AddressSpace* child = nullptr;  // fork: not visible to anyone yet
-  PreparedPages prepared;  // of the step that is being run
+  PreparedPages prepared{waiter.step.prepared};  // of the step that is being run
 
   [[nodiscard]] bool under_way() const { return phase != ChangePhase::none; }
 };
