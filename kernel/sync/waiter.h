@@ -37,7 +37,7 @@ class StepKept : public RefCounted<StepKept> {
 // What a step remembers between its runs. Zeroed when a new system call or fault begins.
 struct StepState {
   u32 phase = 0;
-  u32 prepared = 0;  // vm::PreparedPages: how many there are; of this run of the step
+  u32 prepared = 0;  // vm::PreparedPages: how many there are
   u64 word[6] = {};
   Ref<StepKept> kept;
 };
@@ -48,6 +48,8 @@ class Waiter {
   virtual void wake(WakeReason reason) = 0;
   // True when a signal must end an interruptible wait. Own core only.
   [[nodiscard]] virtual bool interrupted() const = 0;
+  // How often it has blocked: another number, another run of a step. Own core only.
+  [[nodiscard]] virtual u64 blocked_so_often() const = 0;
   // Starts a time-out for the wait about to begin; when it passes, the wait ends with timed_out. Own core only.
   virtual void set_timeout(Deadline deadline) = 0;
   // Why the last wait ended; none in the first run of a step.

@@ -165,7 +165,6 @@ bool Executive::finish_step() {
 
 [[gnu::noinline]] void Executive::block_current() {
   Thread& thread = *current_;
-  thread.step.prepared = 0;  // the step runs again
   thread.set_state(ThreadState::sleeping);
   switches_.leaves(thread, 'S');
   counters_.leaves(thread);

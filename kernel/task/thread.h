@@ -68,6 +68,7 @@ class Thread final : public RefCounted<Thread>, public Waiter {
 
   // ---- thread: inside its own step -----------------------------------------------------------------------------------
   [[nodiscard]] bool interrupted() const override;
+  [[nodiscard]] u64 blocked_so_often() const override { return voluntary_switches.load(Order::relaxed); }
   void set_timeout(Deadline deadline) override;
   // Waits for nothing but time or a signal. Returns blocked (or restart when a signal is pending already).
   [[nodiscard]] Errno sleep_until(Deadline deadline);

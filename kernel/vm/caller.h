@@ -28,21 +28,25 @@ class PreparedPages {
  public:
   static constexpr u32 most = 8;  // what is prepared beyond is looked up again
 
-  // `count` becomes 0 by itself when a step begins, or begins again (StepState::prepared).
-  explicit PreparedPages(u32& count) : count_{count} {}
+  // Who prepares pages: a step that begins has none (StepState::prepared), nor has one that begins again because it had blocked.
+  explicit PreparedPages(Waiter& waiter) : waiter_{waiter} {}
   void forget_all_but(VirtualAddress page) {
     u32 kept = 0;
-    for (u32 i = 0; i < count_; ++i) {
+    for (u32 i = 0; i < count(); ++i) {
       if (pages_[i].start == page) pages_[kept++] = pages_[i];
     }
-    count_ = kept;
+    waiter_.step.prepared = kept;
   }
   void note(const AddressSpace& space, VirtualAddress page, u8* place) {
-    if (count_ < most && find(space, page) == nullptr) pages_[count_++] = {&space, page, place};
+    const u32 before = count();
+    if (before == most || find(space, page) != nullptr) return;
+    run_ = waiter_.blocked_so_often();
+    pages_[before] = {&space, page, place};
+    waiter_.step.prepared = before + 1;
   }
   // Null: it is none of them.
   [[nodiscard]] u8* find(const AddressSpace& space, VirtualAddress page) const {
-    for (u32 i = 0; i < count_; ++i) {
+    for (u32 i = 0; i < count(); ++i) {
       if (pages_[i].start == page && pages_[i].space == &space) return pages_[i].place;
     }
     return nullptr;
@@ -54,7 +58,10 @@ class PreparedPages {
     VirtualAddress start;
     u8* place;
   };
-  u32& count_;
+  [[nodiscard]] u32 count() const { return run_ == waiter_.blocked_so_often() ? waiter_.step.prepared : 0; }
+
+  Waiter& waiter_;
+  u64 run_ = 0;  // Waiter::blocked_so_often() when they were prepared
   Page pages_[most];
 };
 
@@ -72,7 +79,7 @@ struct Caller {
   Area* area = nullptr;  // made by the operation, not in an address space yet
   Area* removed = nullptr;  // taken out, to be deleted when the operation is finished
   AddressSpace* child = nullptr;  // fork: not visible to anyone yet
-  PreparedPages prepared{waiter.step.prepared};  // of the step that is being run
+  PreparedPages prepared{waiter};  // of the step that is being run
 
   [[nodiscard]] bool under_way() const { return phase != ChangePhase::none; }
 };

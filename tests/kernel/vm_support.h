@@ -13,6 +13,7 @@ class TestWaiter final : public Waiter {
  public:
   void wake(WakeReason) override { wakes_.fetch_add(1, Order::release); }
   [[nodiscard]] bool interrupted() const override { return false; }
+  [[nodiscard]] u64 blocked_so_often() const override { return 0; }
   void set_timeout(Deadline) override {}
 
   [[nodiscard]] bool woken() const { return wakes_.load(Order::acquire) != 0; }

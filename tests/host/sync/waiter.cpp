@@ -18,6 +18,7 @@ class TestWaiter : public Waiter {
     ++wakes;
   }
   bool interrupted() const override { return signal; }
+  [[nodiscard]] u64 blocked_so_often() const override { return 0; }
   void set_timeout(Deadline deadline) override { timeout = Instant{deadline.ns()}; }
   int wakes = 0;
   bool signal = false;

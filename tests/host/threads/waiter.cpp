@@ -19,6 +19,7 @@ class TestWaiter : public Waiter {
     wakes.fetch_add(1, Order::release);
   }
   bool interrupted() const override { return false; }
+  [[nodiscard]] u64 blocked_so_often() const override { return 0; }
   void set_timeout(Deadline) override {}
   Atomic<u32> wakes{0};
 };
