@@ -35,26 +35,41 @@ class AttributesChange final : public Conversation {
  public:
   AttributesChange(Node& node, const AttributeChange& change, bool resizes, u64 size)
       : Conversation{node.server()}, node_{Ref<Node>::share(node)}, change_{change}, resizes_{resizes}, size_{size} {
-    if (resizes) file().pages().hold_writes();
     LockGuard guard{node.nine().names()};
     ++node.changing;
   }
-  ~AttributesChange() override {
-    if (resizes_) file().pages().resume_writes();
-    LockGuard guard{node_->nine().names()};
-    --node_->changing;
+  ~AttributesChange() override { finish(); }
+  // From now on until the server has answered. Of a file that is resized.
+  void hold_writes() {
+    holds_ = true;
+    file().pages().hold_writes();
   }
 
  private:
   Result<void> talk(Waiter& waiter) override;
-  FileNode& file() { return static_cast<FileNode&>(*node_); }  // of one that is resized
+  Result<void> ask_server(Waiter& waiter);
+  // The server has answered, or is not waited for any more. The step that asked may go on for long, and wait for the file's pages.
+  void finish() {
+    if (!std::exchange(under_way_, false)) return;
+    if (holds_) file().pages().resume_writes();
+    LockGuard guard{node_->nine().names()};
+    --node_->changing;
+  }
+  FileNode& file() { return static_cast<FileNode&>(*node_); }
   Ref<Node> node_;
   const AttributeChange change_;
   const bool resizes_;
   const u64 size_;
+  bool under_way_ = true, holds_ = false;
 };
 
 Result<void> AttributesChange::talk(Waiter& waiter) {
+  Result<void> answered = ask_server(waiter);
+  if (answered.ok() || answered.error() != Errno::blocked) finish();
+  return answered;
+}
+
+Result<void> AttributesChange::ask_server(Waiter& waiter) {
   constexpr u32 mode = 1, user = 2, group = 4, size = 8, accessed = 0x10, modified = 0x20, set_accessed = 0x80,
                 set_modified = 0x100;
   constexpr i64 second = 1'000'000'000;
@@ -363,11 +378,11 @@ Result<void> FileNode::resize(u64 size) {
   Thread& thread = stepping_thread();
   (void)TRY(StepMemory::perform(thread, [&]() -> Result<Ref<Operation>> {
     // First: from now on nobody believes the server's old size.
-    Result<Ref<Operation>> change = operation<AttributesChange>(*this, AttributeChange{}, true, size);
-    if (!change.ok()) return change;
+    auto change = Ref<AttributesChange>::adopt(TRY(memory::make<AttributesChange>(*this, AttributeChange{}, true, size)));
     LockGuard ending{pages_.end_lock()};
     TRY(pages_.truncate(size, thread));
-    return change;
+    change->hold_writes();  // nobody can have put anything behind the new end yet
+    return Ref<Operation>{change};
   }));
   return {};
 }
