@@ -203,8 +203,8 @@ Result<u64> RamFile::write_pages(u64 offset, Transfer& transfer, u64 at, u64 siz
       cut = cuts != cuts_;
       if (copied.ok() && !cut) {
         size_ = larger(size_, place + now);
-      } else if (!cut &&
-                 place + now > size_) {  // what may have been copied lies beyond the end, which is held: bytes there are zero
+      } else if (!cut && place + now > size_) {
+        // What may have been copied lies beyond the end, which is held: bytes there are zero.
         const u64 first = larger(place, size_);
         memset(to + (first - place), 0, place + now - first);
       }

@@ -17,8 +17,8 @@ class CoreMigration {
   explicit CoreMigration(CoreId here) : here_{here} {}
 
   // ---- the core has nothing to run ------------------------------------------------------------------------------------
-  // It says so, before it reads what the others of `group` have: its own, of whom somebody may come. The core that is to be asked for a thread, at once if `at` is not
-  // after `now`, which counts as asked; else at that moment this is to be called again. no_core: nobody.
+  // It says so, before it reads what the others of its own `group` have, of whom somebody may come. The core that is to be asked for
+  // a thread, at once if `at` is not after `now`, which counts as asked; else at that moment this is to be called again. no_core: nobody.
   [[nodiscard]] PullAnswer look_for_work(Migrator& migrator, const CoreSet& group, Instant now);
   // It has something to run, or nobody may come any more.
   void stop_looking(Migrator& migrator);
