@@ -88,6 +88,16 @@ class Folders(unittest.TestCase):
         lines = (self.folder / "numbers").read_text(encoding="ascii").split()
         self.assertEqual((len(lines), lines[-1]), (200_000, "200000"))
 
+    def test_a_file_that_is_still_being_written_is_waited_for_when_the_machine_is_switched_off(self) -> None:
+        size = 4 << 20
+        for boot in range(3):
+            machine = self.boot()
+            self.check(machine, "sync; rm -f /mnt/*")
+            machine.send(f"echo first > /mnt/small; head -c {size} /dev/zero > /mnt/large; poweroff -n -f\n")
+            machine.ended()
+            with self.subTest(boot=boot):
+                self.assertEqual({file.name: file.stat().st_size for file in self.folder.iterdir()}, {"small": 6, "large": size})
+
     def test_file_programs(self) -> None:
         for cores in (1, 4):
             machine = self.boot(cores)

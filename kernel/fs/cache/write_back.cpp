@@ -177,12 +177,14 @@ bool finish(void (*poll)(), Duration limit) {
   const Instant end = clock::now() + limit;
   for (;;) {
     bool left = false;
-    for (u64 number = 0;; ++number) {
+    for (u64 number = 0;;) {
       FilePages* file = nullptr;
       const Ref<Inode> kept = file_at(number, file);
       if (!kept) break;
       (void)file->start_writes(0, runs_at_once);
-      left |= !leave(*file);
+      if (leave(*file)) continue;  // another one has its number now
+      left = true;
+      ++number;
     }
     if (!left) return true;
     if (clock::now() >= end) return false;
