@@ -6,16 +6,13 @@ log stays in the build directory.
 
 from __future__ import annotations
 
-import fcntl
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab import paths
+from lab import files, paths
 from lab.problem import Problem
 from lab.progress import Progress
 
@@ -44,18 +41,9 @@ PLUGIN = Project("cache model", paths.PLUGIN_SOURCE, paths.PLUGIN_BUILD, ("cache
 HOST_TESTS = Project("host tests", paths.HOST_TESTS_SOURCE, paths.HOST_TESTS_BUILD)
 
 
-@contextmanager
-def _exclusive(directory: Path) -> Iterator[None]:
-    """Two `corral` commands at once would trip over each other's object files."""
-    directory.mkdir(parents=True, exist_ok=True)
-    with open(directory / ".corral-lock", "w", encoding="ascii") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
 def build(project: Project, *, verbose: bool = False) -> None:
     """Configures the project when needed and builds it. A Problem when that fails."""
-    with _exclusive(project.build):
+    with files.exclusive(project.build):
         progress = Progress(f"Building the {project.title}")
         with open(project.build / "corral-build.log", "wb") as log:
             if not (project.build / "build.ninja").is_file():
@@ -68,7 +56,7 @@ def build(project: Project, *, verbose: bool = False) -> None:
 
 def configure(project: Project, *, verbose: bool = False) -> None:
     """Writes the project's list of compilations anew, and compiles nothing."""
-    with _exclusive(project.build):
+    with files.exclusive(project.build):
         progress = Progress(f"Writing the {project.title}")
         with open(project.build / "corral-build.log", "wb") as log:
             _configure(project, progress, log, verbose)

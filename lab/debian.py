@@ -15,7 +15,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from lab import cpio, packages, paths
+from lab import cpio, files, packages, paths
 from lab.problem import Problem
 from lab.progress import Progress
 
@@ -40,6 +40,11 @@ def package_names() -> list[str]:
 
 def tree() -> Path:
     """The unpacked packages, fetched the first time."""
+    with files.exclusive(paths.DEBIAN):
+        return _tree()
+
+
+def _tree() -> Path:
     target, stamp = paths.DEBIAN / "tree", paths.DEBIAN / "unpacked"
     digest = hashlib.sha256(LIST.read_bytes()).hexdigest()
     if stamp.is_file() and stamp.read_text(encoding="ascii") == digest:
@@ -63,8 +68,8 @@ def tree() -> Path:
 
 def program(package: str, path: str) -> bytes:
     """One file of a package that is not in the list."""
-    (paths.DEBIAN / "archives").mkdir(parents=True, exist_ok=True)
-    archive = _archives([package], Progress(f"Fetching {package}"))[0]
+    with files.exclusive(paths.DEBIAN):
+        archive = _archives([package], Progress(f"Fetching {package}"))[0]
     with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", str(archive)], stdout=subprocess.PIPE) as source:
         taken = subprocess.run(["tar", "-x", "-O", f"./{path}"], stdin=source.stdout, capture_output=True, check=False)
     if taken.returncode != 0 or not taken.stdout:
@@ -107,7 +112,11 @@ def _unpack(archive: Path, target: Path) -> None:
 
 def initramfs() -> Path:
     """An initramfs whose root is Debian's, with our /init; packed again when the list or /init changed."""
-    source = tree()
+    with files.exclusive(paths.DEBIAN):
+        return _initramfs(_tree())
+
+
+def _initramfs(source: Path) -> Path:
     target, stamp = paths.DEBIAN / "initramfs.cpio", paths.DEBIAN / "packed"
     digest = hashlib.sha256()
     for file in [Path(__file__), LIST, *_own_files()]:

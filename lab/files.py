@@ -1,7 +1,10 @@
-"""Files that the user asked for by name."""
+"""Files that the user asked for by name, and folders in which one command at a time makes something."""
 
 from __future__ import annotations
 
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from lab.problem import Problem
@@ -27,3 +30,12 @@ def write_bytes(file: Path, data: bytes, option: str) -> None:
             new.unlink(missing_ok=True)
     except OSError as error:
         raise Problem(f"{file} cannot be written: {error.strerror}", f"give {option} another place") from None
+
+
+@contextmanager
+def exclusive(directory: Path) -> Iterator[None]:
+    """Two `corral` commands at once would trip over each other's files: the second waits until the first has made them."""
+    directory.mkdir(parents=True, exist_ok=True)
+    with open(directory / ".corral-lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -11,7 +11,7 @@ import subprocess
 import zipfile
 from pathlib import Path
 
-from lab import paths
+from lab import files, paths
 from lab.problem import Problem
 from lab.progress import Progress
 
@@ -55,6 +55,11 @@ def folders() -> dict[str, Path]:
 
 def build() -> None:
     """Makes the binaries that are not there yet, and the archive of time zones that some look at."""
+    with files.exclusive(BUILD):
+        _build()
+
+
+def _build() -> None:
     lacking = [package for package in PACKAGES if not binary(package).is_file()]
     zones = BUILD / "root" / TIME / "zoneinfo.zip"
     if not zones.is_file():

@@ -8,6 +8,7 @@ and a test that fails because of that is worth nothing.
 from __future__ import annotations
 
 import codecs
+import functools
 import itertools
 import os
 import re
@@ -246,9 +247,19 @@ def corral(
                      invariants_hold=invariants_hold)
     if files:
         assert initramfs is not None
-        initramfs = payload.initramfs(files, paths.BUILD / "guest", initramfs)
+        initramfs = payload.initramfs(files, _work(), initramfs)
     boot = Boot(kernel, initramfs, command_line.compose([options], program))
     return Guest(machine, boot, patience=patience, gdb=gdb or paused, invariants_hold=invariants_hold)
+
+
+@functools.cache
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="corral-guest-")
+
+
+def _work() -> Path:
+    """For what this process's guests boot, of which another one's know nothing. It goes with the process."""
+    return Path(_folder().name)
 
 
 def run_program(program: Sequence[str], cores: int = 4, **settings: object) -> tuple[str, verdict.Verdict]:

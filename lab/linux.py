@@ -11,7 +11,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from lab import cpio, packages, paths
+from lab import cpio, files, packages, paths
 from lab.problem import Problem
 from lab.progress import Progress
 
@@ -46,10 +46,14 @@ def options(emulator: str) -> tuple[str, ...]:
 
 def kernel() -> Path:
     """Debian's kernel, fetched and unpacked the first time."""
+    with files.exclusive(paths.LINUX):
+        return _kernel()
+
+
+def _kernel() -> Path:
     if found := _unpacked():
         return found
     progress = Progress(f"Fetching {META_PACKAGE}")
-    paths.LINUX.mkdir(parents=True, exist_ok=True)
     try:
         archive = _download(progress)
     except Problem:
@@ -93,8 +97,8 @@ def _run(command: list[str], mend: str) -> str:
     return ended.stdout
 
 
-def initramfs(target: Path, files: dict[str, bytes]) -> Path:
-    """busybox under every name it knows, /init, and `files` (name: contents) in /host."""
+def initramfs(target: Path, brought: dict[str, bytes]) -> Path:
+    """busybox under every name it knows, /init, and `brought` (name: contents) in /host."""
     if not BUSYBOX.is_file():
         raise Problem(f"{BUSYBOX} is missing", "./corral setup, or apt-get install busybox-static")
     names = subprocess.run([str(BUSYBOX), "--list"], capture_output=True, text=True, check=True).stdout.split()
@@ -102,7 +106,7 @@ def initramfs(target: Path, files: dict[str, bytes]) -> Path:
     entries += [cpio.file("bin/busybox", BUSYBOX.read_bytes(), executable=True)]
     entries += [cpio.link(f"bin/{name}", "busybox") for name in sorted(names) if name != "busybox"]
     entries += [cpio.file("init", INIT.encode(), executable=True)]
-    entries += [cpio.file(f"host/{name}", data, executable=True) for name, data in sorted(files.items())]
+    entries += [cpio.file(f"host/{name}", data, executable=True) for name, data in sorted(brought.items())]
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(cpio.archive(entries))
     return target

@@ -28,6 +28,16 @@ except Problem as problem:
 """
 
 
+# Says when it is alone in the folder that is named first.
+ENTERS = """
+import sys
+from pathlib import Path
+from lab import files
+with files.exclusive(Path(sys.argv[1])):
+    print("alone")
+"""
+
+
 class Written(unittest.TestCase):
     def setUp(self) -> None:
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
@@ -95,3 +105,20 @@ class Refused(unittest.TestCase):
 
 if __name__ == "__main__":
     unittest.main()
+
+
+class Together(unittest.TestCase):
+    """Two commands at once."""
+
+    def test_one_at_a_time_makes_what_all_use(self) -> None:
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory())) / "tree"
+        command = [sys.executable, "-c", ENTERS, str(folder)]
+        with files.exclusive(folder), self.assertRaises(subprocess.TimeoutExpired):
+            subprocess.run(command, cwd=paths.ROOT, capture_output=True, timeout=1, check=False)
+        self.assertEqual(subprocess.check_output(command, cwd=paths.ROOT, text=True), "alone\n")
+
+    def test_each_guest_boots_the_files_of_its_own_command(self) -> None:
+        command = [sys.executable, "-c", "from lab import guest; print(guest._work())"]
+        folders = [subprocess.check_output(command, cwd=paths.ROOT, text=True) for _ in range(2)]
+        self.assertNotEqual(*folders)
+        self.assertFalse(Path(folders[0].strip()).exists())
