@@ -137,9 +137,9 @@ def _entries(source: Path) -> Iterator[cpio.Entry]:
     skeleton = paths.USER_SOURCE / "root"
     own = {str(file.relative_to(skeleton)): file for file in _own_files()}
     seen = set()
-    for folder, folders, files in os.walk(source):
+    for folder, folders, contents in os.walk(source):
         folders.sort()
-        for name in [*folders, *sorted(files)]:
+        for name in [*folders, *sorted(contents)]:
             path = Path(folder) / name
             relative = str(path.relative_to(source))
             if (relative.startswith(LEFT_OUT) and relative not in KEPT) or relative in own:

@@ -60,6 +60,7 @@ TABLE: tuple[Package, ...] = (
     _package("golang-1.19-go", "compiles Go's own tests for the guest", "go"),
     _package("golang-1.19-src", "Go's own tests", "go"),
     _package("tzdata", "time zones, for Go's own tests", "go"),
+    _package("debootstrap", "installs a whole Debian into a folder, for `./corral test --all`", "whole-debian"),
     _package("spin", "checks the models of the protocols", "models"),
     _package("gdb", "the debugger", "debug"),
     _package("python3-matplotlib", "draws plots", "plot"),

@@ -10,26 +10,12 @@ must still fail. So a line of the page is the result of a test.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 
-from lab import debian, go_tests, paths
+from lab import debian, go_tests, paths, whole_debian
 from lab.soak import loads
+from lab.trial import Trial
 
 PAGE = "docs/programs.md"
-
-
-@dataclass(frozen=True)
-class Trial:
-    """`command` for the guest's shell; `shows`: a regular expression that its output matches when it works.
-
-    `lacks` says why it does not; then the command must fail or show something else.
-    """
-
-    name: str
-    does: str
-    command: str
-    shows: str
-    lacks: str = ""
 
 
 TRIALS = (
@@ -147,15 +133,29 @@ example of a package runs and passes but those named here (`lab/go_tests.py`).
 |---|---|
 """
 
+WHOLE = """
+## A whole Debian
+
+Programs that bring hundreds of megabytes with them: `./corral test --all --filter test_whole_debian` has debootstrap install {count} packages and
+what they need into a folder, boots with it as the root, and tries each (`lab/whole_debian.py`).
+
+| program | what it is asked to do | works |
+|---|---|---|
+"""
+
+
+def _rows(trials: tuple[Trial, ...]) -> str:
+    return "".join(f"| {trial.name} | {trial.does} | {f'no: {trial.lacks}' if trial.lacks else 'yes'} |\n" for trial in trials)
+
 
 def page() -> str:
-    rows = [f"| {trial.name} | {trial.does} | {f'no: {trial.lacks}' if trial.lacks else 'yes'} |" for trial in TRIALS]
     go_rows = []
     for package in go_tests.PACKAGES:
         left_out = [f"{name}: {why}" for name, why in go_tests.EXCLUDED.get(package, {}).items()]
         go_rows.append(f"| {package} | {'; '.join(left_out) or 'none'} |")
     head = HEAD.format(count=len(debian.package_names()))
-    return head + "\n".join(rows) + "\n" + GO + "\n".join(go_rows) + "\n"
+    whole = WHOLE.format(count=len(whole_debian.PACKAGES)) + _rows(whole_debian.TRIALS)
+    return head + _rows(TRIALS) + whole + GO + "\n".join(go_rows) + "\n"
 
 
 def main(arguments: list[str]) -> int:

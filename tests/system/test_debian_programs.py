@@ -13,6 +13,7 @@ from pathlib import Path
 from lab import debian, guest, paths, programs
 from lab.testing.shared_guest import SharedGuest
 from lab.testing.terminal import Terminal
+from lab.trial import Trial
 
 SCRIPTS = paths.SYSTEM_TESTS / "debian"
 
@@ -24,7 +25,7 @@ class Programs(SharedGuest, unittest.TestCase):
         return guest.corral(cls.CORES, initramfs=debian.initramfs(), options="quiet",
                             memory_mib=debian.MEMORY_MIB, files=files)
 
-    def attempt(self, trial: programs.Trial) -> None:
+    def attempt(self, trial: Trial) -> None:
         answer = self.machine.run(trial.command)
         works = re.fullmatch(trial.shows, answer.output) is not None
         if trial.lacks:
@@ -75,7 +76,7 @@ def busy_cores(shown: str) -> list[int]:
     return [core for core, share in sorted(meters.items()) if share > 75] if len(meters) == 4 else []
 
 
-def _declare(trial: programs.Trial) -> None:
+def _declare(trial: Trial) -> None:
     def test(self: Programs) -> None:
         self.attempt(trial)
 
