@@ -42,6 +42,10 @@ bool parse_specification(std::string_view text, Specification& s) {
     s.prefix = text[i] == 'x';
     s.zeros = !s.prefix;
     ++i;
+    if (i < text.size() && text[i] == ' ') {
+      s.zeros = false;
+      ++i;
+    }
   } else if (i < text.size() && text[i] == '-') {
     s.left = true;
     ++i;

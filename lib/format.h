@@ -1,5 +1,5 @@
 // Small text formatting without allocation: format_to(buffer, "{} cores at {x}", n, address).
-// Placeholders: {} decimal, text, bool or character; {x} hexadecimal with 0x; {X16} hexadecimal, 16 digits wide without 0x;
+// Placeholders: {} decimal, text, bool or character; {x} hexadecimal with 0x; {X16} hexadecimal, 16 digits wide without 0x, {X 16} with spaces before it;
 // {5} right-aligned in 5 columns, {-5} left-aligned, {05} filled with zeros; {{ and }} for the braces themselves.
 // Too long for the buffer: cut, never overrun; more placeholders than arguments: {missing}. Pure.
 #pragma once

@@ -223,6 +223,18 @@ void test_timer(int clock) {
   CHECK_EQ(polled.revents, POLLIN);
   CHECK_EQ(timerfd_settime(timer, 0, &wanted, nullptr), 0);  // setting forgets what has expired
   CHECK_EQ(ready_of(timer), 0);
+
+  // As late as there is: it is on still.
+  wanted = {};
+  wanted.it_value.tv_sec = INT64_MAX;
+  const int ways[] = {0, TFD_TIMER_ABSTIME};
+  for (const int way : ways) {
+    CHECK_EQ(timerfd_settime(timer, way, &wanted, nullptr), 0);
+    itimerspec left = {};
+    CHECK_EQ(timerfd_gettime(timer, &left), 0);
+    CHECK(left.it_value.tv_sec > 1'000'000'000);
+    CHECK_EQ(ready_of(timer), 0);
+  }
   CHECK_EQ(close(timer), 0);
 }
 

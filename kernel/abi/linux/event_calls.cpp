@@ -1,4 +1,6 @@
 // eventfd and timerfd. Source: Linux man-pages eventfd(2), timerfd_create(2). The order of the checks is Linux's.
+#include <algorithm>
+
 #include "abi/linux/file_handlers.h"
 #include "device/clock.h"
 #include "fs/event/event_counter.h"
@@ -44,12 +46,13 @@ Result<i64> sys_timerfd_create(Call& call) {
   enum : int { realtime = 0, monotonic = 1, boot = 7, realtime_alarm = 8, boot_alarm = 9 };
   const u32 flags = static_cast<u32>(call.argument[1]);
   if ((flags & ~(fs::o_cloexec | fs::o_nonblock)) != 0) return Errno::einval;
-  switch (call.number(0)) {
+  const int clock = call.number(0);
+  switch (clock) {
     case realtime:
-    case realtime_alarm: return install(call, TRY(fs::make_timer_file(true, flags & fs::o_nonblock)), flags);
+    case realtime_alarm: return install(call, TRY(fs::make_timer_file(true, clock, flags & fs::o_nonblock)), flags);
     case monotonic:
     case boot:
-    case boot_alarm: return install(call, TRY(fs::make_timer_file(false, flags & fs::o_nonblock)), flags);
+    case boot_alarm: return install(call, TRY(fs::make_timer_file(false, clock, flags & fs::o_nonblock)), flags);
     default: return Errno::einval;
   }
 }
@@ -72,11 +75,14 @@ Result<i64> sys_timerfd_settime(Call& call) {
     TRY(vm::prepare(call.space, call.thread.caller, call.address(3), sizeof(TimerSpec), vm::Access::write));
   }
   const bool by_wall = (flags & absolute) != 0 && fs::goes_by_wall_time(*file);
-  Deadline first = (flags & absolute) != 0 ? Instant{value.ns} : deadline_after(clock::now(), value);
-  if (by_wall) first = Deadline::at_wall_time(value.ns);
+  constexpr i64 latest = never.ns - 1;  // what is never is off
+  const Instant expiry = (flags & absolute) != 0 ? Instant{value.ns} : deadline_after(clock::now(), value);
+  Deadline first = Instant{std::min(expiry.ns, latest)};
+  if (by_wall) first = Deadline::at_wall_time(std::min(value.ns, latest));
   if (value.ns == 0) first = never;
   bool cancelled = false;
-  const fs::TimerSetting old = fs::set_timer_file(*file, first, interval, by_wall && (flags & cancel_on_set) != 0, cancelled);
+  const fs::TimerSetting old =
+      fs::set_timer_file(*file, first, interval, flags, by_wall && (flags & cancel_on_set) != 0, cancelled);
   if (cancelled) return Errno::ecanceled;
   if (call.argument[3] != 0) TRY(call.write(call.address(3), spec_of(old)));
   return 0;

@@ -22,6 +22,7 @@ class EventPollFile final : public OpenFile {
   u32 poll(PollEntry* entry) override { return instance_->poll(entry); }
   [[nodiscard]] bool can_poll() const override { return true; }
   Result<u64> seek(i64, Whence) override { return u64{0}; }
+  void describe(TextBuffer& to) override { instance_->describe(to); }
   [[nodiscard]] EventPoll& instance() { return *instance_; }
 
  private:

@@ -4,6 +4,7 @@
 #include "fs/anonymous.h"
 #include "fs/inode.h"
 #include "fs/poll_source.h"
+#include "fs/text_buffer.h"
 #include "fs/transfer.h"
 #include "memory/heap.h"
 #include "task/thread.h"
@@ -24,6 +25,7 @@ class EventCounter final : public OpenFile {
   [[nodiscard]] bool can_poll() const override { return true; }
   [[nodiscard]] bool polls_without_lock() const override { return true; }
   Result<u64> seek(i64, Whence) override { return u64{0}; }
+  void describe(TextBuffer& to) override { to.print("eventfd-count: {X 16}\n", count_.load(Order::relaxed)); }
 
  private:
   SpinLock lock_{Rank::pipe, "event counter"};

@@ -1,6 +1,8 @@
 // The watches of an epoll instance: adding, changing, removing. See event_poll.h; collecting is in event_collect.cpp.
 #include "fs/event/event_poll.h"
 
+#include "fs/inode.h"
+#include "fs/text_buffer.h"
 #include "memory/heap.h"
 #include "memory/page_allocator.h"
 
@@ -124,6 +126,30 @@ void EventPoll::look(EventWatch& watch, OpenFile& file) {
   }
   if (gone) watch.entry_.leave();  // removed by another thread before the file was asked
   if (ready) tell_watchers();
+}
+
+// One by one, since a file cannot be asked with lock_ held.
+void EventPoll::describe(TextBuffer& to) {
+  const OpenFile* last = nullptr;
+  int descriptor = -1;
+  for (;;) {
+    Ref<OpenFile> file;
+    Event event{};
+    {
+      LockGuard guard{lock_};
+      EventWatch* const watch = watches_.first_where(
+          [&](const EventWatch& at) { return &at.file_ != last ? &at.file_ > last : at.descriptor_ > descriptor; });
+      if (watch == nullptr) return;
+      last = &watch->file_;
+      descriptor = watch->descriptor_;
+      event = watch->event_;
+      if (!watch->file_.retain_if_alive()) continue;  // it is about to go
+      file = Ref<OpenFile>::adopt(&watch->file_);
+    }
+    const Result<u64> position = file->seek(0, Whence::current);
+    to.print("tfd: {8} events: {X 8} data: {X 16}  pos:{} ino:{X} sdev:{X}\n", descriptor, u32{event.bits}, u64{event.data},
+             position.ok() ? position.value() : 0, file->inode().attributes().inode, file->inode().file_system().device());
+  }
 }
 
 // ---- watches and files -------------------------------------------------------------------------------------------------

@@ -46,6 +46,8 @@ class EventPoll final : public RefCounted<EventPoll> {
   // Errno{}: something may be ready. blocked; restart.
   [[nodiscard]] Errno wait(Waiter& waiter, Instant deadline) EXCLUDES(lock_);
   u32 poll(PollEntry* entry) EXCLUDES(lock_);
+  // A line for each watch.
+  void describe(TextBuffer& to) EXCLUDES(lock_);
 
  private:
   friend class EventWatch;

@@ -9,6 +9,7 @@
 #include "fs/anonymous.h"
 #include "fs/inode.h"
 #include "fs/poll_source.h"
+#include "fs/text_buffer.h"
 #include "fs/transfer.h"
 #include "memory/heap.h"
 #include "task/thread.h"
@@ -16,6 +17,8 @@
 namespace corral::fs {
 
 namespace {
+
+constexpr Instant latest{never.ns - 1};  // of a timer that is on
 
 // What lives on while a core still has the event.
 class FileTimer final : public RefCounted<FileTimer>, public SharedTimer {
@@ -26,6 +29,10 @@ class FileTimer final : public RefCounted<FileTimer>, public SharedTimer {
   u32 poll(PollEntry* entry) EXCLUDES(lock_);
   TimerSetting change(Deadline first, Duration interval, bool cancel_on_set, bool& cancelled) EXCLUDES(lock_);
   TimerSetting setting() EXCLUDES(lock_);
+  u64 expiries() EXCLUDES(lock_) {
+    LockGuard guard{lock_};
+    return expiries_;
+  }
   void close() EXCLUDES(lock_) {
     LockGuard guard{lock_};
     withdraw();
@@ -88,7 +95,7 @@ void FileTimer::count_and_rearm() {
   const i64 further = (now() - next_).ns / interval_.ns;  // beyond the one that is counted already
   expiries_ += static_cast<u64>(further);
   const i64 step = further + 1;
-  arm(step > (never - next_).ns / interval_.ns ? never : next_ + Duration{step * interval_.ns});
+  arm(step > (latest - next_).ns / interval_.ns ? latest : next_ + Duration{step * interval_.ns});
 }
 
 Result<u64> FileTimer::read(Thread& thread, Transfer& transfer, bool nonblocking) {
@@ -141,28 +148,43 @@ TimerSetting FileTimer::setting() {
 
 class TimerFile final : public OpenFile {
  public:
-  TimerFile(Ref<FileTimer> timer, bool wall, u32 flags)
+  TimerFile(Ref<FileTimer> timer, bool wall, i32 clock, u32 flags)
       : OpenFile{anonymous_inode(AnonymousKind::timer), flags | o_rdwr},
         timer_{static_cast<Ref<FileTimer>&&>(timer)},
-        wall_{wall} {}
+        wall_{wall},
+        clock_{clock} {}
   ~TimerFile() override { timer_->close(); }
   Result<u64> read(Thread& thread, Transfer& transfer) override { return timer_->read(thread, transfer, nonblocking()); }
   u32 poll(PollEntry* entry) override { return timer_->poll(entry); }
   [[nodiscard]] bool can_poll() const override { return true; }
   Result<u64> seek(i64, Whence) override { return u64{0}; }
+  void describe(TextBuffer& to) override;
   [[nodiscard]] FileTimer& timer() { return *timer_; }
   [[nodiscard]] bool wall() const { return wall_; }
+  void note_flags(u32 flags) { flags_of_setting_.store(flags, Order::relaxed); }
 
  private:
   Ref<FileTimer> timer_;
   const bool wall_;
+  const i32 clock_;
+  Atomic<u32> flags_of_setting_{0};
 };
+
+void TimerFile::describe(TextBuffer& to) {
+  const TimerSetting setting = timer_->setting();
+  to.print("clockid: {}\nticks: {}\nsettime flags: 0{}\n", clock_, timer_->expiries(), flags_of_setting_.load(Order::relaxed));
+  const auto print = [&](const char* name, Duration time) {
+    to.print("{}: ({}, {})\n", name, time.ns / 1'000'000'000, time.ns % 1'000'000'000);
+  };
+  print("it_value", setting.left);
+  print("it_interval", setting.interval);
+}
 
 }  // namespace
 
-Result<Ref<OpenFile>> make_timer_file(bool wall, u32 flags) {
+Result<Ref<OpenFile>> make_timer_file(bool wall, i32 clock, u32 flags) {
   Ref<FileTimer> timer = Ref<FileTimer>::adopt(TRY(memory::make<FileTimer>()));
-  return Ref<OpenFile>{Ref<TimerFile>::adopt(TRY(memory::make<TimerFile>(timer, wall, flags)))};
+  return Ref<OpenFile>{Ref<TimerFile>::adopt(TRY(memory::make<TimerFile>(timer, wall, clock, flags)))};
 }
 
 bool is_timer_file(const OpenFile& file) {
@@ -173,8 +195,10 @@ bool goes_by_wall_time(OpenFile& file) {
   return static_cast<TimerFile&>(file).wall();
 }
 
-TimerSetting set_timer_file(OpenFile& file, Deadline first, Duration interval, bool cancel_on_set, bool& cancelled) {
-  return static_cast<TimerFile&>(file).timer().change(first, interval, cancel_on_set, cancelled);
+TimerSetting set_timer_file(OpenFile& file, Deadline first, Duration interval, u32 flags, bool cancel_on_set, bool& cancelled) {
+  auto& timer_file = static_cast<TimerFile&>(file);
+  timer_file.note_flags(flags);
+  return timer_file.timer().change(first, interval, cancel_on_set, cancelled);
 }
 
 TimerSetting timer_file_setting(OpenFile& file) {

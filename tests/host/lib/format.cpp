@@ -28,6 +28,7 @@ TEST(Format, Kinds) {
   EXPECT_EQ(format("{}", ~u64{0}), "18446744073709551615");
   EXPECT_EQ(format("{x}", -1), "0xffffffffffffffff");
   EXPECT_EQ(format("{X16}", 0xabcu), "0000000000000abc");
+  EXPECT_EQ(format("{X 16}|{X 2}", 0xabcu, 0x123u), "             abc|123");
   EXPECT_EQ(format("{X}", 0xabcu), "abc");
   EXPECT_EQ(format("{}/{}", CoreId{3}, milliseconds(2)), "3/2000000");
   EXPECT_EQ(format("{x}", PhysicalAddress{0x1000}), "0x1000");
