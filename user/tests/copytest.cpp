@@ -1,6 +1,9 @@
 // copy_file_range: bytes from file to file within the kernel, at positions of their own and at those of the files.
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <sys/ioctl.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -111,6 +114,51 @@ void test_onto_its_own_end() {
   CHECK_EQ(close(file), 0);
 }
 
+// While sendfile waits for room, other files get the numbers of its own: it goes on with those that it began with.
+void test_descriptors_that_change(int source) {
+  int ends[2];
+  CHECK_EQ(pipe2(ends, O_NONBLOCK), 0);
+  long before = 0;
+  for (ssize_t now; (now = write(ends[1], copy, size)) > 0;) before += now;
+  CHECK_EQ(fcntl(ends[0], F_SETFL, 0), 0);
+  CHECK_EQ(fcntl(ends[1], F_SETFL, 0), 0);
+  static int in, out;
+  static long sent;
+  in = dup(source);
+  out = ends[1];
+  CHECK_EQ(lseek(in, 0, SEEK_SET), 0);
+  static volatile bool begun;
+  begun = false;
+  pthread_t sender{};
+  const auto send = [](void*) -> void* {
+    begun = true;
+    sent = sendfile(out, in, nullptr, size);
+    return nullptr;
+  };
+  CHECK_EQ(pthread_create(&sender, nullptr, send, nullptr), 0);
+  while (!begun) { check_sleep_us(1000); }
+  check_sleep_us(200'000);
+  const int other = open("/dev/null", O_RDWR);
+  CHECK_EQ(dup2(other, in), in);
+  CHECK_EQ(dup2(other, out), out);
+  CHECK_EQ(close(other), 0);
+  long left = before;
+  long got = 0;
+  for (ssize_t now; (now = read(ends[0], copy, static_cast<size_t>(left > 0 && left < size ? left : size))) != 0;) {
+    CHECK(now > 0);
+    if (left > 0) {
+      left -= now;
+    } else {
+      CHECK(got + now <= size && memcmp(copy, bytes + got, static_cast<size_t>(now)) == 0);
+      got += now;
+    }
+  }
+  CHECK_EQ(pthread_join(sender, nullptr), 0);
+  CHECK(sent > 0);
+  CHECK_EQ(got, sent);
+  CHECK(close(in) == 0 && close(out) == 0 && close(ends[0]) == 0);
+}
+
 int main(int argc, char** argv) {
   check_begin("copytest", argc, argv);
   for (long i = 0; i < size; ++i) bytes[i] = static_cast<char>(i * 7 + i / 251);
@@ -120,6 +168,7 @@ int main(int argc, char** argv) {
   test_at_given_places(source);
   test_errors(source);
   test_onto_its_own_end();
+  test_descriptors_that_change(source);
   CHECK_EQ(close(source), 0);
   CHECK_EQ(unlink(source_path), 0);
   CHECK_EQ(unlink(target_path), 0);

@@ -1,7 +1,7 @@
 // sendfile and copy_file_range: bytes from file to file, through a piece of kernel memory. Source: Linux man-pages sendfile(2),
 // copy_file_range(2). How much has been copied is kept in the step over its waits; input is read again from where it
 // was left, so that nothing is lost when the output makes the step wait.
-#include "abi/linux/file_handlers.h"
+#include "abi/linux/held_file.h"
 #include "fs/inode.h"
 #include "fs/watch/notices.h"
 #include "memory/heap_array.h"
@@ -17,6 +17,7 @@ constexpr u64 max_transfer = 0x7fff'f000;
 constexpr u64 piece = 16 << 10;
 // Words of the step: how much was copied, where input and output began, and how much there is to copy.
 constexpr unsigned word_copied = 0, word_start = 1, word_target = 2, word_size = 3;
+constexpr unsigned word_input = 4;  // of HeldFile, which has another one for the output
 
 // Copies up to `size` bytes of `in`, from word_start on; `put` writes a piece, given how much was copied before it.
 template <class Put>
@@ -56,12 +57,10 @@ void tell_watchers(OpenFile& in, OpenFile& out, u64 copied) {
   fs::notices::tell(out.inode(), fs::notices::modified);
 }
 
-Result<i64> sys_sendfile(Call& call) {
-  Ref<OpenFile> out = TRY(file_at(call, 0));
-  Ref<OpenFile> in = TRY(file_at(call, 1));
-  if (!out->writable() || !in->readable()) return Errno::ebadf;
-  if ((out->flags() & fs::o_append) != 0) return Errno::einval;
-  for (const OpenFile* end : {in.get(), out.get()}) {
+Result<i64> send_file(Call& call, OpenFile& in, OpenFile& out) {
+  if (!out.writable() || !in.readable()) return Errno::ebadf;
+  if ((out.flags() & fs::o_append) != 0) return Errno::einval;
+  for (const OpenFile* end : {&in, &out}) {
     if (end->inode().type() == fs::FileType::unknown) return Errno::einval;  // counters, timers …
   }
   const VirtualAddress offset_at = call.address(2);
@@ -72,7 +71,7 @@ Result<i64> sys_sendfile(Call& call) {
       if (offset < 0) return Errno::einval;
       step.word[word_start] = static_cast<u64>(offset);
     } else {
-      const Result<u64> position = in->seek(0, fs::Whence::current);
+      const Result<u64> position = in.seek(0, fs::Whence::current);
       if (!position.ok()) return Errno::einval;
       step.word[word_start] = position.value();
     }
@@ -80,15 +79,21 @@ Result<i64> sys_sendfile(Call& call) {
   }
   if (static_cast<i64>(call.argument[3]) < 0) return Errno::einval;
   const u64 size = fs::smaller(call.argument[3], max_transfer);
-  const u64 sent = TRY(copy_pieces(call, *in, size, [&](Transfer& to, u64) { return out->write(call.thread, to); }));
-  tell_watchers(*in, *out, sent);
+  const u64 sent = TRY(copy_pieces(call, in, size, [&](Transfer& to, u64) { return out.write(call.thread, to); }));
+  tell_watchers(in, out, sent);
   const u64 end = step.word[word_start] + sent;
   if (offset_at.value != 0) {
     TRY(call.write(offset_at, end));
   } else {
-    (void)in->seek(static_cast<i64>(end), fs::Whence::start);
+    (void)in.seek(static_cast<i64>(end), fs::Whence::start);
   }
   return static_cast<i64>(sent);
+}
+
+Result<i64> sys_sendfile(Call& call) {
+  HeldFile out = TRY(HeldFile::take(call, 0));
+  HeldFile in = TRY(HeldFile::take(call, 1, word_input));
+  return in.answer(call, out.answer(call, send_file(call, *in, *out)));
 }
 
 // ---- copy_file_range -----------------------------------------------------------------------------------------------------
@@ -125,18 +130,16 @@ Result<void> set_position(Call& call, OpenFile& file, VirtualAddress offset_at, 
   return {};
 }
 
-Result<i64> sys_copy_file_range(Call& call) {
-  Ref<OpenFile> in = TRY(file_at(call, 0));
-  Ref<OpenFile> out = TRY(file_at(call, 2));
+Result<i64> copy_range(Call& call, OpenFile& in, OpenFile& out) {
   const VirtualAddress in_at = call.address(1);
   const VirtualAddress out_at = call.address(3);
   StepState& step = call.thread.step;
   if (step.phase == 0) {
-    TRY(check_range(*in, *out, call.argument[5]));
-    step.word[word_start] = TRY(beginning(call, *in, in_at));
-    step.word[word_target] = TRY(beginning(call, *out, out_at));
+    TRY(check_range(in, out, call.argument[5]));
+    step.word[word_start] = TRY(beginning(call, in, in_at));
+    step.word[word_target] = TRY(beginning(call, out, out_at));
     // Once: what is copied behind the end of the same file makes that one longer.
-    step.word[word_size] = TRY(extent(*in, *out, step.word[word_start], step.word[word_target], call.argument[4]));
+    step.word[word_size] = TRY(extent(in, out, step.word[word_start], step.word[word_target], call.argument[4]));
     step.phase = 1;
   }
   const u64 start = step.word[word_start];
@@ -144,11 +147,17 @@ Result<i64> sys_copy_file_range(Call& call) {
   const u64 size = step.word[word_size];
   if (size == 0) return 0;
   const u64 copied = TRY(
-      copy_pieces(call, *in, size, [&](Transfer& to, u64 before) { return out->write_at(call.thread, target + before, to); }));
-  tell_watchers(*in, *out, copied);
-  TRY(set_position(call, *in, in_at, start + copied));
-  TRY(set_position(call, *out, out_at, target + copied));
+      copy_pieces(call, in, size, [&](Transfer& to, u64 before) { return out.write_at(call.thread, target + before, to); }));
+  tell_watchers(in, out, copied);
+  TRY(set_position(call, in, in_at, start + copied));
+  TRY(set_position(call, out, out_at, target + copied));
   return static_cast<i64>(copied);
+}
+
+Result<i64> sys_copy_file_range(Call& call) {
+  HeldFile in = TRY(HeldFile::take(call, 0, word_input));
+  HeldFile out = TRY(HeldFile::take(call, 2));
+  return in.answer(call, out.answer(call, copy_range(call, *in, *out)));
 }
 
 constexpr Entry entries[] = {{40, "sendfile", sys_sendfile}, {326, "copy_file_range", sys_copy_file_range}};

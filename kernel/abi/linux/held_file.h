@@ -9,10 +9,10 @@ namespace corral::abi {
 
 class HeldFile {
  public:
-  // ebadf.
-  static Result<HeldFile> take(Call& call, unsigned index) {
-    HeldFile held;
-    if (u64& kept = call.thread.step.word[word_file]; kept != 0) {
+  // The one of which argument `index` is the descriptor; a call with two of them keeps the other in another word of its step. ebadf.
+  static Result<HeldFile> take(Call& call, unsigned index, unsigned word = 5) {
+    HeldFile held{word};
+    if (u64& kept = call.thread.step.word[word]; kept != 0) {
       held.file_ = Ref<fs::OpenFile>::adopt(reinterpret_cast<fs::OpenFile*>(std::exchange(kept, 0)));
     } else {
       held.file_ = TRY(file_at(call, index));
@@ -22,7 +22,7 @@ class HeldFile {
   // The call's answer; when that is blocked the file is kept for the next run.
   Result<i64> answer(Call& call, Result<i64> outcome) {
     if (!outcome.ok() && outcome.error() == Errno::blocked) {
-      call.thread.step.word[word_file] = reinterpret_cast<u64>(file_.release());
+      call.thread.step.word[word_] = reinterpret_cast<u64>(file_.release());
     }
     return outcome;
   }
@@ -30,9 +30,9 @@ class HeldFile {
   fs::OpenFile* operator->() const { return file_.get(); }
 
  private:
-  static constexpr unsigned word_file = 5;  // of the thread's StepState
-  HeldFile() = default;
+  explicit HeldFile(unsigned word) : word_{word} {}
   Ref<fs::OpenFile> file_;
+  unsigned word_;  // of the thread's StepState
 };
 
 }  // namespace corral::abi
