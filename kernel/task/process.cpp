@@ -121,6 +121,12 @@ Ref<Credentials> Process::credentials() {
   return found;
 }
 
+UserAccount& Process::account() {
+  const Thread* first = threads_.front();
+  if (first != nullptr) return first->account();
+  return last_credentials_ ? last_credentials_->account() : UserAccount::root();
+}
+
 Ref<Thread> Process::find_thread(ThreadId id) {
   Ref<Thread> found;
   for_each_thread([&](Thread& thread) {

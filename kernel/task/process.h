@@ -10,6 +10,7 @@
 #include "task/process_listener.h"
 #include "task/process_manners.h"
 #include "task/process_timers.h"
+#include "task/program_places.h"
 #include "task/resource_limits.h"
 #include "task/signals.h"
 #include "task/thread.h"
@@ -49,6 +50,8 @@ class Process final : public RefCounted<Process> {
   Result<Ref<Thread>> add_thread(const Thread* creator);
   // Who it is for others: as its first thread, or another while that one is not there; the last one's after its end. Never null.
   [[nodiscard]] Ref<Credentials> credentials() EXCLUDES(lock_);
+  // Where its signals are counted: as its first thread's.
+  [[nodiscard]] UserAccount& account() REQUIRES(lock_);
   // It is reaped: its user has one less. Until then a process without threads counts as one (RLIMIT_NPROC).
   void forget_count() EXCLUDES(lock_);
   // Calls visit for each thread under lock_.
@@ -136,9 +139,7 @@ class Process final : public RefCounted<Process> {
   Atomic<u32> traced{0};  // how many of its threads are; changed under processes::lock()
   Atomic<bool> executed{false};  // a program since it was made: its parent may no longer move it to a group
   char name[16] = {};  // comm of the main program
-  // For /proc/[pid]/cmdline and environ, whose strings follow one another; set by exec.
-  VirtualAddress arguments_start{}, arguments_end{}, environment_end{};
-  VirtualAddress auxiliary_start{}, auxiliary_end{};  // for /proc/[pid]/auxv; set by exec
+  ProgramPlaces places;  // set by exec; others read each word by itself
   Atomic<i32> memory_score{0};  // /proc/[pid]/oom_score_adj: kept and told, nobody is ended for want of memory
   char executable[256] = {};  // path, for /proc/[pid]/exe
   Atomic<bool> borrows_space{false};  // a vfork child that has neither executed a program nor ended: its parent waits

@@ -78,6 +78,7 @@ void ProcessTimer::end() NO_THREAD_SAFETY_ANALYSIS {
   next_ = never;
   disarm();
   signals::withdraw_locked(*process_, signal_);
+  signal_.room = {};
 }
 
 void ProcessTimer::due() NO_THREAD_SAFETY_ANALYSIS {
@@ -115,13 +116,14 @@ Result<Ref<ProcessTimer>> ProcessTimers::create(const SignalInfo& signal, Ref<Th
   ProcessTimer* timer = TRY(memory::make<ProcessTimer>(process_, signal, std::move(thread), silent, std::move(clock)));
   Ref<ProcessTimer> made = Ref<ProcessTimer>::adopt(timer);
   LockGuard guard{process_.lock()};
-  if (count_ >= process_.limits.pending_signals || process_.ending()) return Errno::eagain;
+  SignalRoom room = SignalRoom::within(process_.account(), process_.limits.pending_signals);
+  if (!room || process_.ending()) return Errno::eagain;
+  timer->take_room(std::move(room));
   timer->id = next_id_;
   timer->clock = number;
   next_id_ = next_id_ == INT32_MAX ? 0 : next_id_ + 1;
   timers_.push_back(*timer);
   timer->retain();
-  ++count_;
   return made;
 }
 
@@ -139,7 +141,6 @@ void ProcessTimers::remove(ProcessTimer& timer) {
     LockGuard guard{process_.lock()};
     if (!timer.link.linked()) return;
     List::remove(timer);
-    --count_;
     timer.end();
   }
   timer.drop();  // the list's reference
@@ -189,7 +190,6 @@ void ProcessTimers::release(bool alarm_too) {
       LockGuard guard{process_.lock()};
       timer = timers_.pop_front();
       if (timer == nullptr) return;
-      --count_;
       timer->end();
     }
     timer->drop();

@@ -49,6 +49,8 @@ class ProcessTimer final : public RefCounted<ProcessTimer>, public SharedTimer, 
   // It is off for ever.
   void end();
 
+  // Counts for its user until it ends (RLIMIT_SIGPENDING).
+  void take_room(SignalRoom room) { signal_.room = std::move(room); }
   // Before it is first started: its number goes into its signal, and is its value too if the program gave none.
   void set_identity(bool is_value) {
     signal_.info.sender = id;
@@ -105,7 +107,6 @@ class ProcessTimers {
   using List = IntrusiveList<ProcessTimer, &ProcessTimer::link>;
   Process& process_;
   List timers_;  // references; guarded by the process's lock, as what follows
-  u32 count_ = 0;
   i32 next_id_ = 0;
   Ref<ProcessTimer> alarm_;
 };

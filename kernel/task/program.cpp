@@ -96,6 +96,18 @@ Result<void> map_image(vm::AddressSpace& space, vm::Caller& caller, ByteSource& 
   return {};
 }
 
+void note_segments(const PlacedImage& placed, ProgramPlaces& places) {
+  for (u32 i = 0; i < placed.image.segment_count; ++i) {  // ascending
+    const elf::Segment& s = placed.image.segments[i];
+    const VirtualAddress start{placed.base + s.address};
+    const VirtualAddress end{start.value + s.file_size};
+    if (s.execute && places.code_end.value == 0) places.code_start = start;
+    if (s.execute) places.code_end = end;
+    places.data_start = start;
+    places.data_end = end;
+  }
+}
+
 // Builds the initial stack from the top down in a kernel buffer, then copies it out in one piece.
 class StackBuilder {
  public:
@@ -176,13 +188,15 @@ class StackBuilder {
     return {};
   }
 
-  [[nodiscard]] VirtualAddress bottom() const { return {bottom_}; }
   [[nodiscard]] u64 size() const { return size_; }
-  [[nodiscard]] VirtualAddress arguments_start() const { return {bottom_ + strings_at_}; }
-  [[nodiscard]] VirtualAddress arguments_end() const { return {bottom_ + arguments_end_}; }
-  [[nodiscard]] VirtualAddress environment_end() const { return {bottom_ + environment_end_}; }
-  [[nodiscard]] VirtualAddress auxiliary_start() const { return {bottom_ + auxiliary_at_}; }
-  [[nodiscard]] VirtualAddress auxiliary_end() const { return {bottom_ + auxiliary_end_}; }
+  void note_places(ProgramPlaces& places) const {
+    places.stack_start = {bottom_};
+    places.arguments_start = {bottom_ + strings_at_};
+    places.arguments_end = {bottom_ + arguments_end_};
+    places.environment_end = {bottom_ + environment_end_};
+    places.auxiliary_start = {bottom_ + auxiliary_at_};
+    places.auxiliary_end = {bottom_ + auxiliary_end_};
+  }
 
  private:
   void put(u64 value) {
@@ -281,12 +295,8 @@ Result<LoadedProgram> load_program(vm::Caller& caller, const ProgramFile& file, 
   TRY(builder.build(program, interpreter_at, vdso_at, circumstances));
   TRY(map_stack(space, caller, builder.size(), image.executable_stack, circumstances.stack_limit));
   TRY(builder.copy_to(space, caller));
-  loaded.stack_pointer = builder.bottom();
-  loaded.arguments_start = builder.arguments_start();
-  loaded.auxiliary_start = builder.auxiliary_start();
-  loaded.auxiliary_end = builder.auxiliary_end();
-  loaded.arguments_end = builder.arguments_end();
-  loaded.environment_end = builder.environment_end();
+  note_segments(program, loaded.places);
+  builder.note_places(loaded.places);
   return loaded;
 }
 

@@ -5,6 +5,7 @@
 #include "task/argument_block.h"
 #include "task/credentials.h"
 #include "task/elf.h"
+#include "task/program_places.h"
 #include "task/program_source.h"
 #include "vm/address_space.h"
 
@@ -13,9 +14,7 @@ namespace corral {
 struct LoadedProgram {
   Ref<vm::AddressSpace> space;
   VirtualAddress entry;          // of the program, or of its interpreter
-  VirtualAddress stack_pointer;
-  VirtualAddress arguments_start, arguments_end, environment_end;
-  VirtualAddress auxiliary_start, auxiliary_end;  // the vector of pairs behind the environment's addresses
+  ProgramPlaces places;
 };
 
 // The image of a program and where it was put.

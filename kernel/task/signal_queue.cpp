@@ -7,13 +7,9 @@ namespace corral::signals {
 
 namespace {
 
-constinit Atomic<u64> queued_signals{0};
-
 void let_go(PendingSignal& signal) {
   PendingSignals::remove(signal);
-  if (signal.owner != nullptr) return;
-  queued_signals.fetch_sub(1, Order::relaxed);
-  delete &signal;
+  if (signal.owner == nullptr) delete &signal;
 }
 
 bool any_of(PendingSignals& waiting, int number) {
@@ -24,23 +20,21 @@ bool any_of(PendingSignals& waiting, int number) {
 
 }  // namespace
 
-u64 queued() {
-  return queued_signals.load(Order::relaxed);
-}
-
-Result<void> add_pending(Atomic<SignalSet>& pending, PendingSignals& waiting, const SignalInfo& info, u64 limit) {
+Result<void> add_pending(Atomic<SignalSet>& pending, PendingSignals& waiting, const SignalInfo& info, UserAccount& user,
+                         u64 limit) {
   const SignalSet bit = signal_bit(info.number);
   const bool standard = info.number < first_real_time;
   if (standard && (pending.load(Order::relaxed) & bit) != 0) return {};
   // The kernel's own and plain kill's standard signals bring their information whatever the limit says (sigqueue(3)).
   const bool always = standard && info.code >= 0;
   PendingSignal* signal = nullptr;
-  if (queued_signals.fetch_add(1, Order::relaxed) < limit || always) signal = new (std::nothrow) PendingSignal{info, {}};
-  if (signal == nullptr) {
-    queued_signals.fetch_sub(1, Order::relaxed);
-    if (!standard && info.code != code_user) return Errno::eagain;
-  } else {
+  if (SignalRoom room = SignalRoom::within(user, always ? ~u64{0} : limit)) {
+    signal = new (std::nothrow) PendingSignal{.info = info, .link = {}, .room = std::move(room)};
+  }
+  if (signal != nullptr) {
     waiting.push_back(*signal);
+  } else if (!standard && info.code != code_user) {
+    return Errno::eagain;
   }
   pending.fetch_or(bit, Order::release);
   return {};

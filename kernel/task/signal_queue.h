@@ -8,9 +8,10 @@ namespace corral::signals {
 
 inline constexpr int first_real_time = 32;  // from here on every sending counts
 
-// Adds it; a standard signal that is pending already is not added twice. `limit`: RLIMIT_SIGPENDING of the receiver.
-// eagain: a real-time signal with a value for which there is no room.
-Result<void> add_pending(Atomic<SignalSet>& pending, PendingSignals& waiting, const SignalInfo& info, u64 limit);
+// Adds it; a standard signal that is pending already is not added twice. It is counted for `user`, the receiver's, whose
+// RLIMIT_SIGPENDING is `limit`. eagain: a real-time signal with a value for which there is no room.
+Result<void> add_pending(Atomic<SignalSet>& pending, PendingSignals& waiting, const SignalInfo& info, UserAccount& user,
+                         u64 limit);
 void add_owned(Atomic<SignalSet>& pending, PendingSignals& waiting, PendingSignal& signal);
 void drop_pending(Atomic<SignalSet>& pending, PendingSignals& waiting, SignalSet set);
 // Takes the oldest one of this number out.

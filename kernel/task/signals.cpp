@@ -82,6 +82,12 @@ bool is_member(Process& process, const Thread& wanted) REQUIRES(process.lock()) 
   return found;
 }
 
+// For the thread alone.
+Result<void> add_for(Process& process, Thread& thread, const SignalInfo& info) REQUIRES(process.lock()) {
+  ThreadSignals& own = thread.signals;
+  return add_pending(own.pending, own.waiting, info, thread.account(), process.limits.pending_signals);
+}
+
 // Threads that can take what is pending for the process, and was to be taken by another, look at it.
 void retarget(Process& process, SignalSet set) REQUIRES(process.lock()) {
   for (; set != 0; set &= set - 1) {
@@ -98,7 +104,7 @@ Result<void> send(Thread& thread, const SignalInfo& info) {
   if (act_at_once(process, info)) return {};
   LockGuard guard{process.lock()};
   if (unnoticed(process, is_open(thread, info.number) ? &thread : nullptr, info)) return {};
-  TRY(add_pending(thread.signals.pending, thread.signals.waiting, info, process.limits.pending_signals));
+  TRY(add_for(process, thread, info));
   process.tell_listeners(info.number);
   thread.request(Request::look_at_signals);
   return {};
@@ -110,7 +116,7 @@ Result<void> send(Process& process, const SignalInfo& info) {
   LockGuard guard{process.lock()};
   Thread* thread = taker_of(process, info.number);
   if (unnoticed(process, thread != nullptr && is_open(*thread, info.number) ? thread : nullptr, info)) return {};
-  TRY(add_pending(process.pending, process.waiting, info, process.limits.pending_signals));
+  TRY(add_pending(process.pending, process.waiting, info, process.account(), process.limits.pending_signals));
   process.tell_listeners(info.number);
   if (thread != nullptr) thread->request(Request::look_at_signals);
   return {};
@@ -190,7 +196,7 @@ void force(Thread& thread, const SignalInfo& info) {
     thread.signals.blocked &= ~bit;
   }
   if (action.handler == action_default) process.has_defaults.store(true, Order::relaxed);
-  (void)add_pending(thread.signals.pending, thread.signals.waiting, info, process.limits.pending_signals);
+  (void)add_for(process, thread, info);
 }
 
 Result<SignalAction> set_action(Process& process, int signal, const SignalAction* action) {
@@ -225,10 +231,8 @@ bool take(Thread& thread, SignalSet set, SignalInfo& info) {
 void pass_on(Thread& thread, const SignalInfo& info) {
   Process& process = thread.process();
   LockGuard guard{process.lock()};
-  ThreadSignals& own = thread.signals;
   thread.tracee.load(Order::relaxed)->passed |= signal_bit(info.number);
-  if (add_pending(own.pending, own.waiting, info, process.limits.pending_signals)) return;
-  (void)add_pending(own.pending, own.waiting, {.number = info.number}, process.limits.pending_signals);  // needs no room
+  if (!add_for(process, thread, info)) (void)add_for(process, thread, {.number = info.number});  // needs no room
 }
 
 void raise_trap(Thread& thread) {

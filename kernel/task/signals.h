@@ -8,6 +8,7 @@
 #include "lib/types.h"
 #include "task/alternate_stack.h"
 #include "task/signal_information.h"
+#include "task/user_account.h"
 
 namespace corral {
 
@@ -78,8 +79,9 @@ class SignalOwner {
 struct PendingSignal {
   SignalInfo info;
   ListLink link;
-  SignalOwner* owner = nullptr;  // null: on the heap, counted against RLIMIT_SIGPENDING
+  SignalOwner* owner = nullptr;  // null: on the heap
   Thread* thread = nullptr;      // of an owned signal that is pending: for whom; null: the process
+  SignalRoom room{};             // of what counts against RLIMIT_SIGPENDING
 };
 using PendingSignals = IntrusiveList<PendingSignal, &PendingSignal::link>;
 
@@ -155,9 +157,6 @@ struct ChildWishes {
   bool signal = true;  // false: SIGCHLD is ignored
 };
 [[nodiscard]] ChildWishes wishes_about_children(Process& process);
-
-// How many signals with information wait in the whole machine (there is one user).
-[[nodiscard]] u64 queued();
 
 }  // namespace signals
 }  // namespace corral

@@ -138,6 +138,7 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   [[nodiscard]] const Credentials& credentials() const { return *credentials_; }  // thread
   [[nodiscard]] bool may(Capability capability) const { return credentials_->may(capability); }  // thread
   [[nodiscard]] Ref<Credentials> credentials_for_others() const;  // any; takes the process's lock
+  [[nodiscard]] UserAccount& account() const { return credentials_->account(); }  // with the process's lock held
   void set_credentials(Ref<Credentials> fresh);  // thread; counts it where it belongs now
   Atomic<bool> no_new_privileges{false};  // thread writes, any reads: programs that it executes give it no new rights
 

@@ -87,7 +87,12 @@ VirtualAddress AddressSpace::ceiling() {
 
 Usage AddressSpace::usage() {
   LockGuard guard{lock_};
-  return {areas_.mapped_bytes(), resident_, table_.table_pages(), resident_ > peak_ ? resident_ : peak_};
+  return {.mapped_bytes = areas_.mapped_bytes(),
+          .peak_bytes = areas_.peak_bytes(),
+          .resident_pages = resident_,
+          .peak_pages = resident_ > peak_ ? resident_ : peak_,
+          .table_pages = table_.table_pages(),
+          .break_start = break_start_};
 }
 
 void AddressSpace::for_each_area(void (*visit)(void* context, const Area& area), void* context) {

@@ -94,7 +94,8 @@ struct AccessRound {
 };
 
 struct Usage {
-  u64 mapped_bytes, resident_pages, table_pages, peak_pages;
+  u64 mapped_bytes, peak_bytes, resident_pages, peak_pages, table_pages;
+  VirtualAddress break_start;
 };
 
 // Pages of areas that are in memory.

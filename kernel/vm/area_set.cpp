@@ -174,6 +174,7 @@ Area& AreaSet::extend_down(Area& area, VirtualAddress new_start) {
 
 Area* AreaSet::take(VirtualAddress start, VirtualAddress end) {
   Area* chain = nullptr;
+  peak_bytes_ = peak_bytes();
   for (Area* area = first_above(start); area != nullptr && area->start < end;) {
     Area* following = areas_.next(*area);
     areas_.remove(*area);

@@ -29,6 +29,7 @@ class AreaSet {
 
   [[nodiscard]] u32 count() const { return count_; }
   [[nodiscard]] u64 mapped_bytes() const { return mapped_bytes_; }
+  [[nodiscard]] u64 peak_bytes() const { return mapped_bytes_ > peak_bytes_ ? mapped_bytes_ : peak_bytes_; }  // the most so far
   [[nodiscard]] Area* first() const { return areas_.first(); }
   [[nodiscard]] Area* next(const Area& area) const { return areas_.next(area); }
   [[nodiscard]] Area* previous(const Area& area) const { return areas_.previous(area); }
@@ -89,6 +90,7 @@ class AreaSet {
 
   RedBlackTree<Area, &Area::link, ByStart> areas_;
   u64 mapped_bytes_ = 0;
+  u64 peak_bytes_ = 0;  // before some were taken out
   u32 count_ = 0;
   u64 floor_, ceiling_;
   // Every free range between search_from_ and ceiling_ is at most largest_passed_ bytes long.

@@ -3,11 +3,17 @@
 #include "tests/mappings.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <sys/auxv.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
 
 namespace {
@@ -15,6 +21,7 @@ namespace {
 using mappings::amount_in_area;
 
 char text[65536];
+const char* program_name;  // the first argument, where the program got it
 
 // What the file holds; its size.
 size_t take(const char* path) {
@@ -197,7 +204,188 @@ void check_scores() {
   close(file);
 }
 
+// What fdinfo tells of the descriptor; in `text`.
+void take_descriptor(int descriptor) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/fdinfo/%d", descriptor);
+  CHECK(take(path) > 0);
+}
+
+void check_event_files() {
+  const int counter = eventfd(0xabc, 0);
+  take_descriptor(counter);
+  CHECK(strstr(text, "\neventfd-count:              abc\n") != nullptr);
+  const int poller = epoll_create1(0);
+  epoll_event wanted{EPOLLIN | EPOLLET, {.u64 = 0x1234567890abcdef}};
+  CHECK_EQ(epoll_ctl(poller, EPOLL_CTL_ADD, counter, &wanted), 0);
+  const int file = open("/proc/self/fdinfo", O_RDONLY);
+  CHECK_ERRNO(epoll_ctl(poller, EPOLL_CTL_ADD, file, &wanted), EPERM);
+  take_descriptor(poller);
+  char line[128];
+  snprintf(line, sizeof line, "\ntfd: %8d events: 80000019 data: 1234567890abcdef  pos:0 ino:", counter);
+  CHECK(strstr(text, line) != nullptr);
+  wanted = {EPOLLOUT | EPOLLONESHOT, {.u64 = 7}};
+  CHECK_EQ(epoll_ctl(poller, EPOLL_CTL_ADD, fcntl(counter, F_DUPFD, 100), &wanted), 0);
+  CHECK_EQ(epoll_wait(poller, &wanted, 1, 0), 1);
+  CHECK_EQ(epoll_wait(poller, &wanted, 1, 0), 1);
+  take_descriptor(poller);
+  const char* const more = strstr(text, "\ntfd:      100 events: 40000000 data:                7  pos:0 ino:");
+  CHECK(more != nullptr && strstr(text, line) < more);
+
+  const int timer = timerfd_create(CLOCK_BOOTTIME, 0);
+  take_descriptor(timer);
+  CHECK(strstr(text, "\nclockid: 7\nticks: 0\nsettime flags: 00\nit_value: (0, 0)\nit_interval: (0, 0)\n") != nullptr);
+  const itimerspec past = {{5000, 7}, {0, 1}};
+  CHECK_EQ(timerfd_settime(timer, TFD_TIMER_ABSTIME, &past, nullptr), 0);
+  pollfd ready = {timer, POLLIN, 0};
+  CHECK_EQ(poll(&ready, 1, -1), 1);
+  take_descriptor(timer);
+  CHECK(strstr(text, "\nticks: 1\nsettime flags: 01\nit_value: (") != nullptr);
+  CHECK(strstr(text, "\nit_interval: (5000, 7)\n") != nullptr);
+  const int all[] = {counter, poller, file, timer, 100};
+  for (const int each : all) CHECK_EQ(close(each), 0);
+}
+
+// The amount in a line of status, in kB or as it is.
+long status_amount(const char* name) {
+  CHECK(take("/proc/self/status") > 0);
+  char start[32];
+  snprintf(start, sizeof start, "\n%s:", name);
+  const char* const line = strstr(text, start);
+  CHECK(line != nullptr);
+  return strtol(line + strlen(start), nullptr, 10);
+}
+
+void check_status() {
+  constexpr size_t size = 16 << 20;
+  const long before = status_amount("VmSize"), data = status_amount("VmData"), library = status_amount("VmLib");
+  auto* const area = static_cast<char*>(mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  CHECK(area != MAP_FAILED);
+  for (size_t i = 0; i < size; i += 4096) area[i] = 1;
+  CHECK_EQ(status_amount("VmData"), data + long{size >> 10});
+  CHECK(status_amount("VmPeak") >= before + long{size >> 10});
+  CHECK_EQ(mprotect(area, size / 2, PROT_READ | PROT_EXEC), 0);
+  CHECK_EQ(status_amount("VmData"), data + long{size >> 11});
+  CHECK_EQ(status_amount("VmLib"), library + long{size >> 11});
+  CHECK_EQ(munmap(area, size), 0);
+  CHECK_EQ(status_amount("VmSize"), before);
+  CHECK_EQ(status_amount("VmData"), data);
+  CHECK(status_amount("VmPeak") >= before + long{size >> 10});
+  CHECK(status_amount("VmHWM") >= long{size >> 10} && status_amount("VmHWM") > status_amount("VmRSS"));
+  CHECK(status_amount("VmExe") > 0 && status_amount("VmStk") >= 64);
+  const long code = status_amount("VmExe") / 4, written = (status_amount("VmData") + status_amount("VmStk")) / 4;
+  CHECK(take("/proc/self/statm") > 0);
+  long told_code = 0, told_data = 0;
+  CHECK_EQ(sscanf(text, "%*d %*d %*d %ld 0 %ld 0", &told_code, &told_data), 2);
+  CHECK_EQ(told_code, code);
+  CHECK_EQ(told_data, written);
+}
+
+// Field `number` of the process's stat, counted from 1; from the third on.
+unsigned long stat_field(const char* process, int number) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%s/stat", process);
+  CHECK(take(path) > 0);
+  const char* at = strrchr(text, ')');
+  CHECK(at != nullptr);
+  for (int field = 2; field < number; ++field) {
+    at = strchr(at, ' ');
+    CHECK(at != nullptr);
+    ++at;
+  }
+  return strtoul(at, nullptr, 10);
+}
+
+extern "C" char etext, edata;  // the linker's: where code and initialised data end
+
+void check_stat() {
+  const auto address = [](const void* place) { return reinterpret_cast<unsigned long>(place); };
+  const unsigned long code_start = stat_field("self", 26), code_end = stat_field("self", 27);
+  CHECK(code_start < address(reinterpret_cast<const void*>(&check_stat)));
+  CHECK_EQ(code_end & ~0xffful, address(&etext) & ~0xffful);
+  static int written = 1;
+  CHECK(stat_field("self", 45) < address(&written));
+  CHECK_EQ(stat_field("self", 46), address(&edata));
+  CHECK(stat_field("self", 47) >= stat_field("self", 46) && stat_field("self", 47) <= address(sbrk(0)));
+  CHECK(stat_field("self", 28) > address(&code_start) && stat_field("self", 28) < stat_field("self", 48));
+  CHECK_EQ(stat_field("self", 48), address(program_name));
+  CHECK_EQ(stat_field("self", 49), stat_field("self", 50));
+  CHECK(stat_field("self", 51) > stat_field("self", 50));
+  // Faults, of the process itself and of children that were waited for.
+  const unsigned long faults = stat_field("self", 10), of_children = stat_field("self", 11);
+  constexpr size_t size = 64 * 4096;
+  auto* const area = static_cast<char*>(mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  CHECK(area != MAP_FAILED && madvise(area, size, MADV_NOHUGEPAGE) == 0);
+  for (size_t i = 0; i < size; i += 4096) area[i] = 1;
+  CHECK(stat_field("self", 10) >= faults + 64);
+  CHECK_EQ(munmap(area, size), 0);
+  rlimit resident{};
+  CHECK_EQ(getrlimit(RLIMIT_RSS, &resident), 0);
+  CHECK_EQ(stat_field("self", 25), resident.rlim_cur);
+  CHECK_EQ(stat_field("self", 9) & 0x40, 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    rlimit less = resident;
+    less.rlim_cur = 1 << 20;
+    CHECK_EQ(setrlimit(RLIMIT_RSS, &less), 0);
+    CHECK_EQ(stat_field("self", 25), 1 << 20);
+    CHECK_EQ(stat_field("self", 9) & 0x40, 0x40);  // it has executed no program
+    CHECK_EQ(stat_field("self", 38), SIGCHLD);
+    CHECK_EQ(stat_field("self", 26), code_start);
+    _exit(5);
+  }
+  siginfo_t info{};
+  CHECK_EQ(waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
+  char name[16];
+  snprintf(name, sizeof name, "%d", child);
+  CHECK_EQ(stat_field(name, 52), 5 << 8);
+  CHECK_EQ(stat_field(name, 26), 0);
+  CHECK_EQ(waitpid(child, nullptr, 0), child);
+  CHECK(stat_field("self", 11) > of_children);
+}
+
+// Signals with information that wait for processes of the user, and timers that may send one.
+void check_queued_signals() {
+  rlimit most{};
+  CHECK_EQ(getrlimit(RLIMIT_SIGPENDING, &most), 0);
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGRTMIN);
+  CHECK_EQ(sigprocmask(SIG_BLOCK, &set, nullptr), 0);
+  const long before = status_amount("SigQ");
+  for (int i = 0; i < 50; ++i) CHECK_EQ(sigqueue(getpid(), SIGRTMIN, {}), 0);
+  CHECK(status_amount("SigQ") >= before + 40);  // the user may have other processes
+  unsigned long limit = 0;
+  CHECK_EQ(sscanf(strstr(text, "\nSigQ:"), " SigQ: %*d/%lu", &limit), 1);
+  CHECK_EQ(limit, most.rlim_cur);
+  for (int i = 0; i < 50; ++i) CHECK_EQ(sigwaitinfo(&set, nullptr), SIGRTMIN);
+  CHECK(status_amount("SigQ") < before + 40);
+  timer_t timers[50];
+  for (timer_t& timer : timers) CHECK_EQ(timer_create(CLOCK_MONOTONIC, nullptr, &timer), 0);
+  CHECK(status_amount("SigQ") >= before + 40);
+  for (timer_t& timer : timers) CHECK_EQ(timer_delete(timer), 0);
+  CHECK(status_amount("SigQ") < before + 40);
+  // Another user's are counted by themselves.
+  if (geteuid() != 0) return;
+  for (int i = 0; i < 50; ++i) CHECK_EQ(sigqueue(getpid(), SIGRTMIN, {}), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    CHECK_EQ(setuid(54321), 0);
+    CHECK_EQ(status_amount("SigQ"), 0);
+    CHECK_EQ(sigqueue(getpid(), SIGRTMIN, {}), 0);
+    CHECK_EQ(status_amount("SigQ"), 1);
+    _exit(0);
+  }
+  int status = -1;
+  CHECK_EQ(waitpid(child, &status, 0), child);
+  CHECK_EQ(status, 0);
+  for (int i = 0; i < 50; ++i) CHECK_EQ(sigwaitinfo(&set, nullptr), SIGRTMIN);
+}
+
 void check_settings() {
+  CHECK(number_in("/proc/sys/net/core/somaxconn") >= 128);
+  CHECK_EQ(take("/proc/self/personality"), 9);
+  CHECK_EQ(strcmp(text, "00000000\n"), 0);
   CHECK(number_in("/proc/sys/kernel/pid_max") > 1000);
   CHECK(number_in("/proc/sys/kernel/threads-max") > 1000);
   CHECK_EQ(number_in("/proc/sys/kernel/ngroups_max"), 65536);
@@ -219,12 +407,17 @@ void check_settings() {
 
 int main(int argc, char** argv) {
   check_begin("proctest", argc, argv);
+  program_name = argv[0];
   check_auxiliary_vector();
   check_descriptors();
   check_watches();
   check_pages();
   check_changed_pages();
   check_scores();
+  check_event_files();
+  check_status();
+  check_stat();
+  check_queued_signals();
   check_settings();
   return check_done();
 }

@@ -101,13 +101,9 @@ Result<Ref<Process>> make_process(Call& call, const CloneRequest& r, Ref<vm::Add
   child->limits = parent.limits;
   child->manners.inherit(parent.manners);
   child->cpu_timers.limit_changed();
-  child->arguments_start = parent.arguments_start;
-  child->auxiliary_start = parent.auxiliary_start;
-  child->auxiliary_end = parent.auxiliary_end;
+  child->places = parent.places;
   child->barriers.store(parent.barriers.load(Order::relaxed), Order::relaxed);
   child->memory_score.store(parent.memory_score.load(Order::relaxed), Order::relaxed);
-  child->arguments_end = parent.arguments_end;
-  child->environment_end = parent.environment_end;
   memcpy(child->name, parent.name, sizeof child->name);
   memcpy(child->executable, parent.executable, sizeof child->executable);
   child->inherit_actions(parent, (r.flags & clone_clear_sighand) != 0);

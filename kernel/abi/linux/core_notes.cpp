@@ -44,10 +44,10 @@ ThreadStatus status_of(Thread& thread, const SignalInfo& info) {
 // The beginning of the arguments, with spaces between them.
 Result<void> add_arguments(Thread& thread, ProcessInformation& to) {
   const Process& process = thread.process();
-  const u64 all = process.arguments_end - process.arguments_start;
+  const u64 all = process.places.arguments_end - process.places.arguments_start;
   const u64 size = all < sizeof to.arguments - 1 ? all : sizeof to.arguments - 1;
   const Result<void> read =
-      thread.space->read_by_force(thread.caller, process.arguments_start, {reinterpret_cast<u8*>(to.arguments), size});
+      thread.space->read_by_force(thread.caller, process.places.arguments_start, {reinterpret_cast<u8*>(to.arguments), size});
   if (!read.ok() && read.error() == Errno::blocked) return Errno::blocked;
   for (u64 i = 0; i < size; ++i) {
     if (to.arguments[i] == '\0') to.arguments[i] = ' ';
@@ -75,10 +75,10 @@ Result<void> add_process(fs::TextBuffer& to, Thread& thread) {
 
 Result<void> add_auxiliary(fs::TextBuffer& to, Thread& thread) {
   const Process& process = thread.process();
-  const u64 size = process.auxiliary_end - process.auxiliary_start;
+  const u64 size = process.places.auxiliary_end - process.places.auxiliary_start;
   u8 bytes[most_auxiliary];
   if (size == 0 || size > sizeof bytes) return {};
-  const Result<void> read = thread.space->read_by_force(thread.caller, process.auxiliary_start, {bytes, size});
+  const Result<void> read = thread.space->read_by_force(thread.caller, process.places.auxiliary_start, {bytes, size});
   if (!read.ok()) return read.error() == Errno::blocked ? Result<void>{Errno::blocked} : Result<void>{};
   add_note(to, Note::auxiliary, bytes, size);
   return {};

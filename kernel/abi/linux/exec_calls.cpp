@@ -116,12 +116,8 @@ void commit(Thread& thread, LoadedProgram& program, NextCredentials& next, std::
   program.space->set_limits({process.limits.address_space, process.limits.data, process.limits.stack});
   process.set_space(std::move(program.space));
   process.manners.dumpable.store(dumpable, Order::release);
-  process.arguments_start = program.arguments_start;
+  process.places = program.places;
   process.barriers.store(0, Order::relaxed);
-  process.auxiliary_start = program.auxiliary_start;
-  process.auxiliary_end = program.auxiliary_end;
-  process.arguments_end = program.arguments_end;
-  process.environment_end = program.environment_end;
   {
     LockGuard guard{process.lock()};
     for (SignalAction& action : process.actions) {
@@ -135,7 +131,7 @@ void commit(Thread& thread, LoadedProgram& program, NextCredentials& next, std::
   thread.robust_list.store(0, Order::relaxed);
   thread.tls = 0;
   thread.second_base = 0;
-  thread.frame.start_user(program.entry, program.stack_pointer);
+  thread.frame.start_user(program.entry, program.places.stack_start);
   set_name(thread.name, name);
   set_name(process.name, name);
   Result<std::string_view> full = fs::name_of(file, {process.executable, sizeof process.executable - 1});

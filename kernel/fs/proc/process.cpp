@@ -6,6 +6,8 @@
 #include "fs/terminals.h"
 #include "lib/core_list.h"
 #include "lib/memory_functions.h"
+#include "task/authority.h"
+#include "task/executive.h"
 #include "task/tracees.h"
 
 namespace corral::fs::proc {
@@ -13,6 +15,15 @@ namespace corral::fs::proc {
 namespace {
 
 constexpr i64 ns_per_tick = 10'000'000;  // USER_HZ is 100
+
+// Bytes of what is mapped, as Linux divides them.
+struct MappedParts {
+  u64 data = 0;   // private, and may be written
+  u64 stack = 0;  // grows down
+  u64 code = 0;   // may be executed and not be written: of the program and of its libraries
+  u64 locked = 0;
+  u64 program_code = 0;  // of `code`
+};
 
 // What all the texts need of a process, or of one thread of it, taken at one moment.
 struct Picture {
@@ -22,6 +33,7 @@ struct Picture {
   char state = 'Z';
   i32 id = 0;
   i32 parent = 0;
+  i32 exit_signal = 0, exit_status = 0;
   i32 group = 0, session = 0;
   u32 threads = 0;
   i64 user_ns = 0, system_ns = 0, start_ns = 0;
@@ -30,9 +42,11 @@ struct Picture {
   u32 effective_priority = 0;
   u32 core = 0;
   CoreSet allowed = CoreSet::all();
-  u64 voluntary = 0, involuntary = 0;
+  u64 faults = 0, voluntary = 0, involuntary = 0;
   SignalSet pending = 0, shared_pending = 0, blocked = 0, ignored = 0, caught = 0;
-  vm::Usage usage{};
+  vm::Usage usage{};  // of nothing, when its memory has gone, as what follows
+  MappedParts parts;
+  ProgramPlaces places;
 };
 
 const char* state_name(char letter) {
@@ -46,14 +60,15 @@ const char* state_name(char letter) {
   }
 }
 
-i32 parent_of(Process& process) {
+// After the threads have been looked at: a process that has none is a zombie by then.
+void add_kinship(Picture& p) {
+  Process& process = *p.process;
   LockGuard guard{processes::lock()};
-  return process.parent == nullptr ? 0 : process.parent->id().value;
-}
-
-bool is_zombie(Process& process) {
-  LockGuard guard{processes::lock()};
-  return process.state != ProcessState::alive;
+  p.parent = process.parent == nullptr ? 0 : process.parent->id().value;
+  p.exit_signal = process.exit_signal;
+  if (process.state == ProcessState::alive) return;
+  p.state = 'Z';
+  p.exit_status = process.exit_status;
 }
 
 void add_threads(Picture& p, bool whole) {
@@ -61,6 +76,7 @@ void add_threads(Picture& p, bool whole) {
   if (whole) {
     p.user_ns = process.user_ns.load(Order::relaxed);
     p.system_ns = process.system_ns.load(Order::relaxed);
+    p.faults = process.counts.faults.load(Order::relaxed);
   }
   process.for_each_thread([&](Thread& thread) {
     ++p.threads;
@@ -68,6 +84,7 @@ void add_threads(Picture& p, bool whole) {
     if (whole && thread.times_counted.load(Order::acquire)) return;
     p.user_ns += thread.user_ns();
     p.system_ns += thread.system_ns();
+    p.faults += thread.faults.load(Order::relaxed);
     p.voluntary += thread.voluntary_switches.load(Order::relaxed);
     p.involuntary += thread.involuntary_switches.load(Order::relaxed);
     // A process shows the state of its main thread, or a running one's.
@@ -97,6 +114,25 @@ void add_signals(Picture& p) {
   }
 }
 
+void add_memory(Picture& p) {
+  const Ref<vm::AddressSpace> space = p.process->space();
+  if (p.state == 'Z' || !space) return;
+  p.usage = space->usage();
+  p.places = p.process->places;
+  MappedParts& parts = p.parts;
+  const auto add = [](void* context, const vm::Area& area) {
+    auto& sums = *static_cast<MappedParts*>(context);
+    const vm::Protection& may = area.protection;
+    if (may.write && !area.shared && !area.grows_down) sums.data += area.length();
+    if (may.execute && !may.write && !area.grows_down) sums.code += area.length();
+    if (area.grows_down) sums.stack += area.length();
+    if (area.locked) sums.locked += area.length();
+  };
+  space->for_each_area(add, &parts);
+  const u64 own = round_up(p.places.code_end.value, page_size) - round_down(p.places.code_start.value, page_size);
+  parts.program_code = smaller(own, parts.code);
+}
+
 Result<Picture> picture_of(const Subject& subject) {
   Picture p;
   p.process = TRY(process_of(subject));
@@ -106,18 +142,20 @@ Result<Picture> picture_of(const Subject& subject) {
   p.thread = process.find_thread(ThreadId{p.id});
   if (!whole && !p.thread) return Errno::esrch;
   memcpy(p.name, p.thread ? p.thread->name : process.name, 16);
-  p.parent = parent_of(process);
   p.group = process.group.load(Order::relaxed);
   p.session = process.session.load(Order::relaxed);
   p.start_ns = (p.thread ? p.thread->start_ns : process.start_ns).load(Order::relaxed);
   add_threads(p, whole);
   add_thread(p);
   add_signals(p);
-  if (is_zombie(process)) p.state = 'Z';
-  if (p.state != 'Z') {
-    if (Ref<vm::AddressSpace> space = process.space()) p.usage = space->usage();
-  }
+  add_kinship(p);
+  add_memory(p);
   return Result<Picture>{std::move(p)};
+}
+
+bool reader_may_look_into(Process& process) {
+  const Thread* reader = this_core().executive->current();
+  return reader != nullptr && authority::may_look_into(*reader, process, authority::As::files).ok();
 }
 
 CoreSet existing(const CoreSet& set) {
@@ -155,24 +193,35 @@ Result<Ref<Thread>> thread_of(const Subject& subject) {
   return thread;
 }
 
-// The 52 fields of proc(5), by number.
+// The 52 fields of proc(5), by number. Where the program is in memory is for those who may look into it.
 Result<void> process_stat(TextBuffer& to, const Subject& subject) {
   const Picture p = TRY(picture_of(subject));
   const TerminalFacts terminal = terminal_of(*p.process);
   const Process& process = *p.process;
+  constexpr u32 not_executed = 0x40;  // of Linux's flags of a task: it runs its parent's program still
   to.print("{} ({}) {} {} {} {} ", p.id, static_cast<const char*>(p.name), p.state, p.parent, p.group, p.session);  // 1 … 6
-  to.print("{} {} 0 0 0 0 0 ", terminal.device, terminal.foreground);  // 7 … 13
+  to.print("{} {} {} {} {} 0 0 ", terminal.device, terminal.foreground,
+           process.executed.load(Order::relaxed) ? 0 : not_executed, p.faults,
+           process.children_counts.faults.load(Order::relaxed));  // 7 … 13
   to.print("{} {} ", p.user_ns / ns_per_tick, p.system_ns / ns_per_tick);  // 14, 15
   to.print("{} {} ", process.children_user_ns.load(Order::relaxed) / ns_per_tick,
            process.children_system_ns.load(Order::relaxed) / ns_per_tick);  // 16, 17
   const i32 priority = p.effective_priority != 0 ? -1 - static_cast<i32>(p.effective_priority) : 20 + p.nice;
   to.print("{} {} {} 0 {} ", priority, p.nice, p.threads, p.start_ns / ns_per_tick);  // 18 … 22
-  to.print("{} {} {} ", p.usage.mapped_bytes, p.usage.resident_pages, ~u64{0});  // 23 … 25
-  to.print("0 0 0 0 0 {} {} {} {} ", p.pending & 0x7fff'ffff, p.blocked & 0x7fff'ffff, p.ignored & 0x7fff'ffff,
-           p.caught & 0x7fff'ffff);  // 26 … 34
-  to.print("0 0 0 17 {} {} {} 0 0 0 0 0 0 ", p.core, p.policy.priority <= sched::real_time_highest ? p.policy.priority : 0,
-           p.policy.policy & ~Thread::reset_on_fork);  // 35 … 47
-  to.print("{} {} 0 0 0\n", process.arguments_start.value, process.arguments_end.value);  // 48 … 52
+  to.print("{} {} {} ", p.usage.mapped_bytes, p.usage.resident_pages, process.limits.resident);  // 23 … 25
+  const bool open = reader_may_look_into(*p.process);
+  const ProgramPlaces none{.code_start = {1}, .code_end = {1}};
+  const ProgramPlaces& places = open || p.usage.mapped_bytes == 0 ? p.places : none;
+  to.print("{} {} {} 0 0 ", places.code_start.value, places.code_end.value, places.stack_start.value);  // 26 … 30
+  to.print("{} {} {} {} ", p.pending & 0x7fff'ffff, p.blocked & 0x7fff'ffff, p.ignored & 0x7fff'ffff,
+           p.caught & 0x7fff'ffff);  // 31 … 34
+  const i32 exit_signal = p.id == process.id().value ? p.exit_signal : -1;
+  to.print("0 0 0 {} {} {} {} 0 0 0 ", exit_signal, p.core,
+           p.policy.priority <= sched::real_time_highest ? p.policy.priority : 0,
+           p.policy.policy & ~Thread::reset_on_fork);  // 35 … 44
+  to.print("{} {} {} ", places.data_start.value, places.data_end.value, open ? p.usage.break_start.value : 0);  // 45 … 47
+  to.print("{} {} {} {} {}\n", places.arguments_start.value, places.arguments_end.value, places.arguments_end.value,
+           places.environment_end.value, open ? p.exit_status : 0);  // 48 … 52
   return {};
 }
 
@@ -195,13 +244,28 @@ Result<void> process_status(TextBuffer& to, const Subject& subject) {
   }
   to.print("\nNStgid:\t{}\nNSpid:\t{}\nNSpgid:\t{}\nNSsid:\t{}\n", p.process->id().value, p.id, p.group, p.session);
   if (p.state != 'Z') {
-    const u64 resident = p.usage.resident_pages * (page_size / 1024);
-    const Ref<vm::AddressSpace> space = p.process->space();
-    to.print("VmPeak:\t{8} kB\nVmSize:\t{8} kB\nVmLck:\t{8} kB\nVmHWM:\t{8} kB\nVmRSS:\t{8} kB\n", p.usage.mapped_bytes / 1024,
-             p.usage.mapped_bytes / 1024, space ? space->locked_bytes() / 1024 : 0, resident, resident);
-    to.print("VmPTE:\t{8} kB\nVmSwap:\t{8} kB\n", p.usage.table_pages * (page_size / 1024), 0);
+    const struct {
+      const char* name;
+      u64 bytes;
+    } rows[] = {
+        {"VmPeak", p.usage.peak_bytes},
+        {"VmSize", p.usage.mapped_bytes},
+        {"VmLck", p.parts.locked},
+        {"VmPin", 0},
+        {"VmHWM", p.usage.peak_pages * page_size},
+        {"VmRSS", p.usage.resident_pages * page_size},
+        {"VmData", p.parts.data},
+        {"VmStk", p.parts.stack},
+        {"VmExe", p.parts.program_code},
+        {"VmLib", p.parts.code - p.parts.program_code},
+        {"VmPTE", p.usage.table_pages * page_size},
+        {"VmSwap", 0},
+    };
+    for (const auto& row : rows) to.print("{}:\t{8} kB\n", row.name, row.bytes / 1024);
   }
-  to.print("Threads:\t{}\nSigQ:\t0/0\nSigPnd:\t{X16}\nShdPnd:\t{X16}\n", p.threads, p.pending, p.shared_pending);
+  to.print("Threads:\t{}\nSigQ:\t{}/{}\n", p.threads, credentials->account().signals.load(Order::relaxed),
+           p.process->limits.pending_signals);
+  to.print("SigPnd:\t{X16}\nShdPnd:\t{X16}\n", p.pending, p.shared_pending);
   to.print("SigBlk:\t{X16}\nSigIgn:\t{X16}\nSigCgt:\t{X16}\n", p.blocked, p.ignored, p.caught);
   to.print("CapInh:\t{X16}\nCapPrm:\t{X16}\nCapEff:\t{X16}\nCapBnd:\t{X16}\nCapAmb:\t{X16}\n", credentials->inheritable.bits(),
            credentials->permitted.bits(), credentials->effective.bits(), credentials->bounding.bits(),
@@ -218,8 +282,8 @@ Result<void> process_status(TextBuffer& to, const Subject& subject) {
 
 Result<void> process_statm(TextBuffer& to, const Subject& subject) {
   const Picture p = TRY(picture_of(subject));
-  const u64 size = p.usage.mapped_bytes / page_size;
-  to.print("{} {} 0 0 0 {} 0\n", size, p.usage.resident_pages, size);
+  to.print("{} {} 0 {} 0 {} 0\n", p.usage.mapped_bytes / page_size, p.usage.resident_pages, p.parts.program_code / page_size,
+           (p.parts.data + p.parts.stack) / page_size);
   return {};
 }
 

@@ -181,6 +181,14 @@ Result<void> waiting_place(TextBuffer& to, const Subject& subject) {
   return {};
 }
 
+Result<void> personality(TextBuffer& to, const Subject& subject) {
+  const Ref<Process> process = TRY(process_of(subject));
+  char digits[20];
+  const std::string_view text = format_to(digits, "{X16}", process->manners.personality.load(Order::relaxed));
+  to.print("{}\n", std::string_view{text.data() + 8, 8});
+  return {};
+}
+
 // The files that a process and each of its tasks have.
 constexpr Node common_nodes[] = {
     {.name = "stat", .text = process_stat},
@@ -197,6 +205,7 @@ constexpr Node common_nodes[] = {
     {.name = "pagemap", .permissions = 0400, .open = open_page_map, .guarded = true},
     {.name = "auxv", .permissions = 0400, .text = process_auxiliary, .guarded = true},
     {.name = "wchan", .text = waiting_place},
+    {.name = "personality", .permissions = 0400, .text = personality, .guarded = true},
     {.name = "schedstat", .text = process_schedstat},
     {.name = "sched", .text = process_sched},
     {.name = "fdinfo", .type = FileType::directory, .permissions = 0500, .directory = &descriptor_texts},

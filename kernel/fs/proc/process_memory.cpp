@@ -119,17 +119,17 @@ void append_flags(TextBuffer& to, const vm::Area& area) {
 
 Result<void> process_command_line(TextBuffer& to, const Subject& subject) {
   Ref<Process> process = TRY(process_of(subject));
-  return append_memory(to, *process, process->arguments_start, process->arguments_end);
+  return append_memory(to, *process, process->places.arguments_start, process->places.arguments_end);
 }
 
 Result<void> process_environment(TextBuffer& to, const Subject& subject) {
   Ref<Process> process = TRY(process_of(subject));
-  return append_memory(to, *process, process->arguments_end, process->environment_end);
+  return append_memory(to, *process, process->places.arguments_end, process->places.environment_end);
 }
 
 Result<void> process_auxiliary(TextBuffer& to, const Subject& subject) {
   Ref<Process> process = TRY(process_of(subject));
-  return append_memory(to, *process, process->auxiliary_start, process->auxiliary_end);
+  return append_memory(to, *process, process->places.auxiliary_start, process->places.auxiliary_end);
 }
 
 Result<void> process_maps(TextBuffer& to, const Subject& subject) {

@@ -21,13 +21,12 @@ void UnixSocket::pair(UnixSocket& a, UnixSocket& b) {
 }
 
 Result<void> UnixSocket::listen(u32 backlog, const Identity& identity) {
-  constexpr u32 most = 4096;  // net.core.somaxconn
   if (!connection_based()) return Errno::eopnotsupp;
   LockGuard guard{lock_};
   if (!name_) return Errno::einval;
   const State state = state_.load(Order::relaxed);
   if (state != State::fresh && state != State::listening) return Errno::einval;
-  backlog_ = backlog < most ? backlog : most;
+  backlog_ = static_cast<u32>(smaller(u64{backlog}, most_waiting.value()));
   creator_ = identity;
   state_.store(State::listening, Order::release);
   (void)place_wanted_.wake_all();

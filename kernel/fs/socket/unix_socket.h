@@ -13,6 +13,7 @@
 #include "fs/socket/message.h"
 #include "fs/socket/socket_name.h"
 #include "lib/red_black_tree.h"
+#include "lib/setting.h"
 #include "sync/waiter.h"
 
 namespace corral::fs {
@@ -53,6 +54,7 @@ struct Receiving {
 class UnixSocket final : public RefCounted<UnixSocket> {
  public:
   static constexpr u32 default_buffer = 212992;
+  static inline constinit Setting most_waiting{4096, 0, 0x7fff'ffff};  // connections not accepted yet (net.core.somaxconn)
   static constexpr u32 largest_queue = 10;  // datagrams of strangers (net.unix.max_dgram_qlen)
 
   UnixSocket(SocketType type, const Identity& creator) : creator_{creator}, type_{type} {}
