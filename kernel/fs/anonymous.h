@@ -10,6 +10,24 @@ Result<void> initialise_anonymous_files();
 // The file system that pipes belong to.
 [[nodiscard]] FileSystem& anonymous_files();
 [[nodiscard]] u64 next_anonymous_number();
+
+// What pipes and sockets without a name have in common: attributes that can be changed. Its owner is whoever makes it.
+class UnnamedInode : public Inode {
+ public:
+  [[nodiscard]] Attributes attributes() override;
+  Result<void> change(const AttributeChange& change) override;
+
+ protected:
+  UnnamedInode(FileType type, u32 permissions);
+  [[nodiscard]] u64 number() const { return number_; }
+
+ private:
+  const u64 number_;
+  const i64 born_ns_;
+  Atomic<u32> permissions_, user_{0}, group_{0};
+  Atomic<i64> accessed_ns_, modified_ns_, changed_ns_;
+};
+
 // A regular file in memory that no directory holds (memfd_create). `name`: what it is called in /proc, at most 249 bytes;
 // without `sealable` nobody can seal it. enomem.
 Result<Ref<Inode>> make_memory_file(std::string_view name, bool sealable);

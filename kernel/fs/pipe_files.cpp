@@ -15,33 +15,17 @@ constexpr u32 fifo_phase = 0xf1f0;
 constexpr unsigned word_end = 5, word_opened = 4;
 
 // The file of a pipe without a name.
-class PipeInode final : public Inode {
+class PipeInode final : public UnnamedInode {
  public:
-  PipeInode(u64 number, Ref<Pipe> pipe)
-      : Inode{anonymous_files(), FileType::fifo},
-        number_{number},
-        pipe_{static_cast<Ref<Pipe>&&>(pipe)},
-        born_ns_{wall_time_ns()} {}
-  [[nodiscard]] Attributes attributes() override {
-    Attributes a;
-    a.device = file_system().device();
-    a.inode = number_;
-    a.type = FileType::fifo;
-    a.permissions = 0600;
-    a.accessed_ns = a.modified_ns = a.changed_ns = a.born_ns = born_ns_;
-    return a;
-  }
-  Result<void> change(const AttributeChange&) override { return {}; }
-  std::string_view label(std::span<char> to) override { return format_to(to, "pipe:[{}]", number_); }
+  explicit PipeInode(Ref<Pipe> pipe) : UnnamedInode{FileType::fifo, 0600}, pipe_{static_cast<Ref<Pipe>&&>(pipe)} {}
+  std::string_view label(std::span<char> to) override { return format_to(to, "pipe:[{}]", number()); }
   // By way of /proc/[pid]/fd.
   Result<Ref<OpenFile>> open(const OpenRequest& request) override {
     return Ref<OpenFile>{Ref<PipeEnd>::adopt(TRY(memory::make<PipeEnd>(Ref<Inode>::share(*this), pipe_, request.flags)))};
   }
 
  private:
-  const u64 number_;
   Ref<Pipe> pipe_;
-  const i64 born_ns_;
 };
 
 }  // namespace
@@ -57,7 +41,7 @@ PipeEnd::~PipeEnd() {
 
 Result<PipePair> make_pipe(u32 flags, bool privileged) {
   Ref<Pipe> pipe = Ref<Pipe>::adopt(TRY(memory::make<Pipe>(privileged)));
-  Ref<Inode> inode = Ref<PipeInode>::adopt(TRY(memory::make<PipeInode>(next_anonymous_number(), pipe)));
+  Ref<Inode> inode = Ref<PipeInode>::adopt(TRY(memory::make<PipeInode>(pipe)));
   PipePair pair;
   pair.reader = Ref<PipeEnd>::adopt(TRY(memory::make<PipeEnd>(inode, pipe, (flags & ~o_direct) | o_rdonly)));
   pair.writer = Ref<PipeEnd>::adopt(TRY(memory::make<PipeEnd>(inode, pipe, flags | o_wronly)));

@@ -3,6 +3,9 @@
 
 #include "tests/users.h"
 
+#include <sys/prctl.h>
+#include <sys/socket.h>
+
 namespace {
 
 using namespace users;
@@ -151,6 +154,46 @@ void test_changing_files() {
   });
 }
 
+// Pipes and sockets without a name belong to whoever made them, and can be given away like other files.
+void test_unnamed_files() {
+  in_child([] {
+    become(alice, staff);
+    CHECK_EQ(prctl(PR_SET_DUMPABLE, 1), 0);  // so that its /proc/self/fd is alice's, too
+    int pipes[2];
+    int sockets[2];
+    CHECK_EQ(pipe(pipes), 0);
+    CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
+    struct stat status;
+    const int all[] = {pipes[0], sockets[0]};
+    for (const int file : all) {
+      CHECK_EQ(fstat(file, &status), 0);
+      CHECK_EQ(status.st_uid, alice);
+      CHECK_EQ(status.st_gid, staff);
+      CHECK_EQ(status.st_mode, file == pipes[0] ? S_IFIFO | 0600 : S_IFSOCK | 0777);
+      CHECK_EQ(fchmod(file, 0640), 0);
+      CHECK_EQ(fstat(file, &status), 0);
+      CHECK_EQ(status.st_mode & 07777, 0640);
+      CHECK_ERRNO(fchown(file, bob, staff), EPERM);
+    }
+    CHECK_EQ(fstat(pipes[1], &status), 0);  // both ends are one file
+    CHECK_EQ(status.st_mode, S_IFIFO | 0640);
+    char name[32];
+    snprintf(name, sizeof name, "/proc/self/fd/%d", pipes[1]);
+    const int again = open(name, O_WRONLY);
+    CHECK(again >= 0);
+    CHECK_EQ(write(again, "x", 1), 1);
+    CHECK_EQ(fchmod(pipes[0], 0400), 0);
+    CHECK_ERRNO(open(name, O_WRONLY), EACCES);
+  });
+  int ends[2];
+  CHECK_EQ(pipe(ends), 0);
+  CHECK_EQ(fchown(ends[0], bob, staff), 0);
+  struct stat status;
+  CHECK_EQ(fstat(ends[1], &status), 0);
+  CHECK(status.st_uid == bob && status.st_gid == staff);
+  CHECK(close(ends[0]) == 0 && close(ends[1]) == 0);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -159,5 +202,6 @@ int main(int argc, char** argv) {
   test_opening();
   test_making();
   test_changing_files();
+  test_unnamed_files();
   return end();
 }

@@ -13,24 +13,10 @@ namespace corral::fs {
 
 namespace {
 
-class SocketInode final : public Inode {
+class SocketInode final : public UnnamedInode {
  public:
-  SocketInode() : Inode{anonymous_files(), FileType::socket}, number_{next_anonymous_number()}, born_ns_{wall_time_ns()} {}
-  [[nodiscard]] Attributes attributes() override {
-    Attributes a;
-    a.device = file_system().device();
-    a.inode = number_;
-    a.type = FileType::socket;
-    a.permissions = 0777;
-    a.accessed_ns = a.modified_ns = a.changed_ns = a.born_ns = born_ns_;
-    return a;
-  }
-  Result<void> change(const AttributeChange&) override { return {}; }
-  std::string_view label(std::span<char> to) override { return format_to(to, "socket:[{}]", number_); }
-
- private:
-  const u64 number_;
-  const i64 born_ns_;
+  SocketInode() : UnnamedInode{FileType::socket, 0777} {}
+  std::string_view label(std::span<char> to) override { return format_to(to, "socket:[{}]", number()); }
 };
 
 class SocketFile final : public OpenFile {
