@@ -197,6 +197,7 @@ Result<i64> Terminal::settings_control(Thread& thread, vm::AddressSpace& space, 
       }
       return answer(size);
     }
+    case tty::open_peer: return Errno::eio;  // only a master has one
     case tty::set_window_size: return set_window_size(thread, space, argument);
     case tty::output_waiting: {
       i32 waiting = 0;

@@ -69,7 +69,10 @@ Result<i64> Terminal::set_foreground(Thread& thread, vm::AddressSpace& space, u6
   if (!controls(thread.process())) return Errno::enotty;
   const i32 group = TRY(vm::read_user<i32>(space, thread.caller, {argument}));
   if (group < 0) return Errno::einval;
-  const i32 group_session = process_groups::session_of(group);
+  i32 group_session = process_groups::session_of(group);
+  if (group_session == 0) {  // no group: as on Linux the process with that number will do
+    if (const Ref<Process> process = processes::find(ProcessId{group})) group_session = process->session.load(Order::relaxed);
+  }
   if (group_session == 0) return Errno::esrch;
   if (group_session != session()) return Errno::eperm;
   LockGuard guard{lock_};

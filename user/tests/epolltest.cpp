@@ -269,6 +269,9 @@ void test_time_and_signals() {
   CHECK_EQ(epoll.look(10), 0);  // blocked
   CHECK_ERRNO(epoll_pwait(epoll.instance, &event, 1, 20000, &old), EINTR);
   CHECK_ERRNO(syscall(SYS_epoll_pwait, epoll.instance, &event, 1, 0, &old, 4), EINVAL);
+  CHECK_ERRNO(syscall(SYS_epoll_pwait, -1, &event, 1, 0, &old, 4), EINVAL);  // looked at before the rest
+  CHECK_ERRNO(syscall(SYS_epoll_pwait, -1, &event, 0, 0, 8, 8), EFAULT);
+  CHECK_ERRNO(syscall(SYS_epoll_pwait, -1, &event, 0, 0, &blocked, 8), EBADF);
   CHECK_EQ(sigprocmask(SIG_SETMASK, &old, nullptr), 0);
 }
 

@@ -45,6 +45,9 @@ long links_of(const char* path) {
 void test_opening() {
   { File file{"file"}; }
   CHECK_ERRNO(open("file", O_RDWR | O_CREAT | O_EXCL, 0644), EEXIST);
+  CHECK_ERRNO(open("/", O_RDWR | O_CREAT | O_EXCL, 0644), EEXIST);
+  CHECK_ERRNO(open("/", O_RDWR | O_CREAT, 0644), EISDIR);
+  CHECK_ERRNO(open("/tmp/", O_RDWR | O_CREAT | O_EXCL, 0644), EISDIR);
   CHECK_ERRNO(open("file/", O_RDONLY), ENOTDIR);
   CHECK_ERRNO(open("file/x", O_RDONLY), ENOTDIR);
   CHECK_ERRNO(open("none/x", O_RDWR | O_CREAT, 0644), ENOENT);

@@ -73,6 +73,8 @@ void test_sessions() {
     CHECK_ERRNO(tcsetpgrp(terminal, 0x3fffffff), ESRCH);
     CHECK_ERRNO(tcsetpgrp(terminal, -1), EINVAL);
     CHECK_ERRNO(tcsetpgrp(terminal, getpgid(getppid())), EPERM);
+    CHECK_ERRNO(tcsetpgrp(terminal, getppid()), EPERM);  // a process of another session, be it a group or not
+    CHECK_ERRNO(ioctl(terminal, TIOCGPTPEER, O_RDWR), EIO);
     // A second terminal is not for it.
     const Pair other = open_pair();
     CHECK_ERRNO(ioctl(other.slave, TIOCSCTTY, 0), EPERM);

@@ -192,6 +192,7 @@ void check_unnamed() {
   CHECK_EQ(fstat(file, &status), 0);
   CHECK_EQ(status.st_nlink, 0);
   CHECK_EQ(status.st_mode, S_IFREG | 0600);
+  CHECK_EQ(fcntl(file, F_GETFL) & ~0100000, O_TMPFILE | O_RDWR);
   CHECK_EQ(write(file, "unnamed", 7), 7);
   char path[64];
   snprintf(path, sizeof path, "/proc/self/fd/%d", file);

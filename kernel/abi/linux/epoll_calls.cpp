@@ -127,6 +127,7 @@ Result<i64> collect_or_wait(Call& call, EventPoll& instance, Instant deadline) {
 Result<i64> wait(Call& call, Instant deadline, VirtualAddress mask, u64 mask_size) {
   constexpr u64 most_events = 0x7fff'ffff / sizeof(Event);
   StepState& step = call.thread.step;
+  if (step.phase != phase_started) TRY(set_temporary_mask(call, mask, mask_size));  // comes first on Linux
   HeldFile file = TRY(HeldFile::take(call, 0));
   if ((file->flags() & fs::o_path) != 0) return Errno::ebadf;
   EventPoll* const instance = fs::event_poll_of(*file);
@@ -137,8 +138,6 @@ Result<i64> wait(Call& call, Instant deadline, VirtualAddress mask, u64 mask_siz
       return Errno::efault;
     }
     if (instance == nullptr) return Errno::einval;
-    const Result<void> masked = set_temporary_mask(call, mask, mask_size);
-    if (!masked.ok()) return file.answer(call, masked.error());
     step.phase = phase_started;
     step.word[word_deadline] = static_cast<u64>(deadline.ns);
   }

@@ -33,7 +33,8 @@ Result<void> check_open(Call& call, Inode& inode, u32 flags) {
 
 Result<Ref<OpenFile>> open_allowed(Call& call, Inode& inode, u32 flags, bool created) {
   const bool writes = (flags & fs::o_accmode) != fs::o_rdonly;
-  if ((flags & fs::o_directory) != 0 && !inode.is_directory()) return Errno::enotdir;
+  const bool wants_directory = (flags & (fs::o_directory | fs::o_tmpfile)) == fs::o_directory;
+  if (wants_directory && !inode.is_directory()) return Errno::enotdir;
   if ((flags & fs::o_path) != 0) {
     auto* file = new (std::nothrow) OpenFile(Ref<Inode>::share(inode), flags);
     if (file == nullptr) return Errno::enomem;
@@ -83,7 +84,7 @@ Result<i64> open_step(Call& call, int directory, VirtualAddress path_at, u32 fla
   if ((flags & fs::o_tmpfile) != 0) {
     if ((flags & (unnamed | fs::o_creat)) != unnamed || (flags & fs::o_accmode) == fs::o_rdonly) return Errno::einval;
     TRY(check_room(call, path_at));
-    return open_unnamed(call, directory, path_at, flags & ~unnamed, permissions, restrictions);
+    return open_unnamed(call, directory, path_at, flags, permissions, restrictions);
   }
   if ((flags & (fs::o_creat | fs::o_directory)) == (fs::o_creat | fs::o_directory)) return Errno::einval;
   TRY(check_room(call, path_at));
@@ -92,7 +93,9 @@ Result<i64> open_step(Call& call, int directory, VirtualAddress path_at, u32 fla
   NamedFile named;
   named.restrictions = restrictions;
   Result<void> found = named.look(call, directory, path_at, follow);
-  if ((flags & fs::o_creat) != 0 && named.path.text().ends_with('/')) {  // a directory is meant, whatever there is
+  const bool only_root = named.path.text().find_first_not_of('/') == std::string_view::npos;
+  if ((flags & fs::o_creat) != 0 && named.path.text().ends_with('/') &&
+      !only_root) {  // a directory is meant, whatever there is
     if (!found.ok() && found.error() == Errno::enotdir) found = named.look(call, directory, path_at, fs::Follow::never);
     return found.ok() ? Errno::eisdir : found.error();
   }
