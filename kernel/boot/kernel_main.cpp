@@ -7,6 +7,7 @@
 #include "boot/options.h"
 #include "core/core.h"
 #include "core/deferred_call.h"
+#include "core/last_core.h"
 #include "core/remote_call.h"
 #include "core/shared_timer.h"
 #include "core/wall_clock.h"
@@ -172,6 +173,7 @@ void kernel_main(BootInfo& info) {
   DeferredCall::initialise();
   SharedTimer::initialise();
   wall_clock::initialise();
+  last_core::initialise();
   start_bootstrap_core();
   platform::start_other_cores();
   if (sched::Refusal why; !scheduling().set_groups(options.groups, why)) {
@@ -186,7 +188,10 @@ void kernel_main(BootInfo& info) {
   const auto* archive = arch::direct<const u8>(info.initramfs);
   must(fs::initialise({archive, info.initramfs_size}, info.command_line), "the file systems cannot be started");
   fs::start_terminal();
-  machine::set_farewell(fs::shut_down);
+  machine::set_farewell([] {
+    if (!last_core::stop_others()) log::warning("not all cores stop: what they still write may be lost");
+    fs::shut_down();
+  });
   if (options.provoke) fs::allow_provocations();
   if (options.memory_fail != 0) memory::fail_allocation(options.memory_fail, options.memory_fail_every);
   must(boot::start_first_process(options), "no memory for the first process");

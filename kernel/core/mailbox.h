@@ -28,6 +28,7 @@ enum class MessageType : u32 {
   core_groups,        // the groups of cores changed: look for who may not stay here
   queues,             // the arrangement of the run queues changed: look for who waits in the wrong one
   wall_clock,         // it was set: look at the timers that go by it
+  stop,               // the machine is about to be switched off: stop, for ever
   end_of_types,
 };
 

@@ -49,6 +49,11 @@ Process& heir_of(const Process& process, Process& first) {
   return first;
 }
 
+bool is_first(const Process& process) {
+  LockGuard guard{process_table().lock};
+  return process_table().first == &process;
+}
+
 // PR_SET_PDEATHSIG: without locks, as the signal may be one that acts at once.
 void tell_bereaved() {
   processes::for_each([](Process& process) {
@@ -95,14 +100,13 @@ void end_process(Process& process) {
   Children gone;
   LateWord word;
   tracees::let_go_all(process);
+  if (is_first(process)) {  // without a lock: the other cores finish their steps
+    if (machine_end != nullptr) machine_end(process.exit_status);
+    arch::halt_forever();
+  }
   {
     ProcessTable& table = process_table();
     LockGuard guard{table.lock};
-    if (table.first == &process) {
-      const i32 status = process.exit_status;
-      if (machine_end != nullptr) machine_end(status);
-      arch::halt_forever();
-    }
     Process& heir = heir_of(process, *table.first);
     orphans = process_groups::mark_orphaned_by(process, heir);
     bereaved = hand_on_children(process, heir, gone);

@@ -18,7 +18,7 @@ MIGRATION_REASONS = ("placed", "mask", "real_time", "pushed", "pulled", "offered
 DECISIONS = range(14, 21)  # for the simulator (docs/replay.md)
 CALLED = 21
 MESSAGES = ("none", "thread", "arrive", "drop_translations", "remote_call", "deferred_call", "shared_timer",
-            "reschedule", "real_time_room", "pull_request", "pull_refused", "core_groups", "queues", "wall_clock")
+            "reschedule", "real_time_room", "pull_request", "pull_refused", "core_groups", "queues", "wall_clock", "stop")
 
 
 @dataclass(frozen=True)
