@@ -151,11 +151,15 @@ void Disk::poll_all() {
 }
 
 Result<void> Disk::flush_all() {
+  Result<void> outcome;
   for (u32 minor = 0; minor < most_minors; minor += minors_of_disk) {
     Disk* disk = disks[minor];
-    if (disk != nullptr && disk->taken_.load(Order::acquire) != 0) TRY(disk->flush());
+    if (disk == nullptr || disk->taken_.load(Order::acquire) == 0) continue;
+    const Result<void> flushed = disk->flush();
+    if (!flushed.ok()) outcome = flushed;
+    if (!flushed.ok() && flushed.error() == Errno::blocked) break;
   }
-  return {};
+  return outcome;
 }
 
 Attributes Disk::attributes() {
@@ -238,7 +242,7 @@ class DiskFile final : public OpenFile {
   }
   Result<u64> seek(i64 offset, Whence whence) override { return bytes_->seek(offset, whence); }
   Result<Ref<vm::Backing>> backing() override { return disk_.backing(); }
-  Result<void> sync(u64& progress) override { return disk_.sync(progress); }
+  Result<void> sync(u64& progress) override { return bytes_->sync(progress); }
   Result<i64> control(Thread& thread, vm::AddressSpace& space, u32 request, u64 argument) override;
 
  private:

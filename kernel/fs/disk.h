@@ -19,7 +19,7 @@ class Disk final : public Inode, private FilePages::Store {
   [[nodiscard]] static Disk* find(DeviceNumber number);
   [[nodiscard]] static Disk* find_from(u32 minor);
   static void poll_all();
-  // flush() for all disks that file systems are mounted from.
+  // flush() for all disks that file systems are mounted from, whatever one of them answers.
   static Result<void> flush_all();
 
   // `whole`: of which it is a partition; null: of none.
@@ -48,6 +48,7 @@ class Disk final : public Inode, private FilePages::Store {
   Result<u64> append(Transfer& transfer, u64 at, u64 size, u64& end) override;  // enospc
   // Writes all dirty pages and has the disk keep them for good.
   Result<void> sync(u64& progress) override;
+  [[nodiscard]] WriteErrors* write_errors() override { return &pages_.errors(); }
   Result<Ref<vm::Backing>> backing() override;
 
  private:

@@ -14,6 +14,7 @@
 #include "fs/open_file.h"
 #include "fs/types.h"
 #include "fs/watch/file_watch.h"
+#include "fs/write_errors.h"
 #include "lib/ref.h"
 #include "lib/result.h"
 #include "vm/address_space.h"
@@ -30,7 +31,7 @@ struct FileLockTable;
 
 // How far unmounting has come; zeros at first, kept by the caller.
 struct UnmountProgress {
-  u64 phase = 0, files = 0, own_blocks = 0;
+  u64 phase = 0, files[3] = {}, own_blocks = 0;
 };
 
 // What is not allowed in a file system as it is mounted; numbers as mount(2) has them.
@@ -73,6 +74,9 @@ class FileSystem : public RefCounted<FileSystem> {
   virtual Result<u64> handle_of(Inode& file);
   virtual Result<Ref<Inode>> find_by_handle(u64 number);  // estale
   [[nodiscard]] u64 device() const { return device_; }  // st_dev; unique
+  WriteErrors data_errors;  // of all its files
+  // Of what is in no file; null: there is nothing, or it is written while the caller waits.
+  [[nodiscard]] virtual WriteErrors* own_errors() { return nullptr; }
   // Kept by fs/watch, under notices::lock(); each keeps its file.
   WatchesOfFileSystem watches;
 
@@ -183,8 +187,9 @@ class Inode : public RefCounted<Inode> {
   virtual Result<u32> seals();
   virtual Result<void> add_seals(u32 seals);  // eperm, ebusy
   // Brings what has been written to where the file is kept. `progress` is 0 at first and kept by the caller. Can answer
-  // blocked. eio, enospc: something could not be written.
+  // blocked. What could not be written is told by write_errors().
   virtual Result<void> sync(u64& progress);
+  [[nodiscard]] virtual WriteErrors* write_errors() { return nullptr; }  // null: it is written while the caller waits
   virtual Result<Ref<vm::Backing>> backing();  // enodev; enomem
   // For shared mappings that may write. eperm: sealed.
   virtual Result<Ref<vm::Backing>> writable_backing() { return backing(); }

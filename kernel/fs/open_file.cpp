@@ -10,7 +10,9 @@
 namespace corral::fs {
 
 OpenFile::OpenFile(Ref<Inode> inode, u32 flags)
-    : inode_{static_cast<Ref<Inode>&&>(inode)}, flags_{flags & ~(o_creat | o_excl | o_noctty | o_trunc | o_cloexec)} {
+    : inode_{static_cast<Ref<Inode>&&>(inode)},
+      flags_{flags & ~(o_creat | o_excl | o_noctty | o_trunc | o_cloexec)},
+      errors_told_{*inode_} {
   inode_->opens.fetch_add(1, Order::relaxed);
 }
 
@@ -65,7 +67,10 @@ Result<i64> OpenFile::control(Thread&, vm::AddressSpace&, u32, u64) {
   return Errno::enotty;
 }
 Result<void> OpenFile::sync(u64& progress) {
-  return inode_->sync(progress);
+  const Result<void> synced = inode_->sync(progress);
+  if (!synced.ok() && synced.error() == Errno::blocked) return Errno::blocked;
+  const Result<void> told = errors_told_.of_file(*inode_);
+  return synced.ok() ? told : synced;
 }
 Result<Ref<vm::Backing>> OpenFile::backing() {
   return Errno::enodev;

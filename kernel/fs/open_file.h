@@ -7,6 +7,7 @@
 #pragma once
 
 #include "fs/types.h"
+#include "fs/write_errors.h"
 #include "lib/atomic.h"
 #include "lib/ref.h"
 #include "lib/result.h"
@@ -59,8 +60,10 @@ class OpenFile : public RefCounted<OpenFile> {
   virtual void set_directory_position(u64 position);
   // ioctl; `argument` is the call's third argument. enotty.
   virtual Result<i64> control(Thread& thread, vm::AddressSpace& space, u32 request, u64 argument);
-  // fsync: as Inode::sync.
+  // fsync: as Inode::sync. eio, enospc, what the server answers: something could not be written since this file was told last.
   virtual Result<void> sync(u64& progress);
+  // The same about its whole file system.
+  Result<void> tell_file_system_errors() { return errors_told_.of_file_system(*inode_); }
   // Pages for mmap. enodev; eacces.
   virtual Result<Ref<vm::Backing>> backing();
   // For shared mappings that may write. eperm: sealed.
@@ -103,6 +106,7 @@ class OpenFile : public RefCounted<OpenFile> {
 
   Ref<Inode> inode_;
   Atomic<u32> flags_;
+  WriteErrorsTold errors_told_;
   bool writing_ = false;  // set before others know it
 };
 

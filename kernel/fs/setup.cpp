@@ -165,7 +165,9 @@ void shut_down() {
     file_system->shut_down(poll_devices);
   }
   ext2::shut_down_detached(poll_devices);
-  if (!write_back::finish(poll_devices, patience)) log::error("files: not everything could be written");
+  bool finished = write_back::finish(poll_devices, patience);
+  if (finished && ext2::mark_all_in_order()) finished = write_back::finish(poll_devices, patience);
+  if (!finished) log::error("files: not everything could be written");
   console_terminal().flush_now();
 }
 

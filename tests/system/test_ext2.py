@@ -113,7 +113,7 @@ class Ext2(unittest.TestCase):
         machine = self.boot(cores=4, disks=tuple(images))
         for place, disk in (("/a", "vda"), ("/b", "vdb")):
             self.check(machine, f"mkdir {place}; mount -t ext2 /dev/{disk} {place}")
-            for program in ("ext2test", "shrinktest", "writerstest"):
+            for program in ("ext2test", "losttest", "shrinktest", "writerstest"):
                 self.assertIn("checks ok", self.check(machine, f"DIRECTORY={place} /tests/{program}"))
         self.check(machine, "umount /a")
         machine.send("poweroff -f\n")  # the other one is left in order as well
@@ -234,6 +234,25 @@ class Ext2(unittest.TestCase):
         machine = self.boot(disks=(image,))
         self.check(machine, "mkdir /a; mount -t ext2 /dev/vda /a; cat /a/kept/file; ls -R /a | wc; rm -r /a/ext2test*; umount /a")
         host("e2fsck", "-fn", image)
+
+    def test_others_go_on_while_the_machine_is_switched_off(self) -> None:
+        for boot in range(3):
+            image = self.image(12 * MIB)
+            machine = self.boot(cores=4, disks=(image,))
+            self.check(machine, "mkdir /a; mount -t ext2 /dev/vda /a")
+            machine.send("LAST=/a/last /tests/losttest\n")
+            machine.ended()
+            with self.subTest(boot=boot):
+                self.assertNotIn("not everything could be written", machine.text)
+                host("e2fsck", "-fn", image)
+                self.assertEqual(self.copied(image, "last"), b"m" * MIB)
+
+    def test_what_was_written_is_there_when_it_becomes_read_only(self) -> None:
+        image = self.image(12 * MIB)
+        machine = self.boot(disks=(image,))
+        self.check(machine, "mkdir /a; mount -t ext2 /dev/vda /a; head -c 3000000 /dev/zero > /a/file; mount -o remount,ro /dev/vda /a")
+        machine.kill()
+        self.assertEqual(self.copied(image, "file"), bytes(3_000_000))
 
     def test_damaged_disks_harm_nobody(self) -> None:
         images = list(self.damaged(9, 12))

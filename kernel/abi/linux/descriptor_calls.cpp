@@ -239,13 +239,18 @@ Result<i64> sys_fsync(Call& call) {
 
 Result<i64> sys_syncfs(Call& call) {
   Ref<OpenFile> file = TRY(real_file_at(call, 0));
-  TRY(fs::write_back::flush_all(call.thread.step.word[0], call.thread, &file->inode().file_system()));
-  return success(file->inode().file_system().sync(call.thread.step.word[1]));
+  const std::span word{call.thread.step.word};
+  TRY(fs::write_back::flush_all(word.first<3>(), call.thread, &file->inode().file_system()));
+  const Result<void> synced = file->inode().file_system().sync(word[3]);
+  if (!synced.ok() && synced.error() == Errno::blocked) return Errno::blocked;
+  const Result<void> told = file->tell_file_system_errors();
+  return success(synced.ok() ? told : synced);
 }
 
 Result<i64> sys_sync(Call& call) {
-  TRY(fs::write_back::flush_all(call.thread.step.word[0], call.thread));
-  return success(fs::Disk::flush_all());
+  TRY(fs::write_back::flush_all(std::span{call.thread.step.word}.first<3>(), call.thread));
+  const Result<void> flushed = fs::Disk::flush_all();
+  return !flushed.ok() && flushed.error() == Errno::blocked ? Result<i64>{Errno::blocked} : 0;  // it cannot fail
 }
 
 // ---- new files without a name -------------------------------------------------------------------------------------------

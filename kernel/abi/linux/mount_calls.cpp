@@ -1,6 +1,9 @@
 // Where a process is in the tree of files, and the tree itself: getcwd, chdir, fchdir, chroot, mount, umount2.
 // Source: the Linux man-pages of these calls.
+#include <algorithm>
+
 #include "abi/linux/file_handlers.h"
+#include "fs/cache/write_back.h"
 #include "fs/disk.h"
 #include "fs/ext2/file_system.h"
 #include "fs/inode.h"
@@ -116,13 +119,19 @@ Result<Ref<fs::FileSystem>> make_file_system(Call& call, std::string_view type, 
 }
 
 // einval: nothing is mounted there; ebusy: somebody has a file open for writing; erofs: what it is on cannot be written.
-Result<i64> remount(Inode& directory, u32 flags) {
+Result<i64> remount(Call& call, Inode& directory, u32 flags) {
   const Result<Ref<Inode>> above = directory.parent();
   if (!above.ok() || above.value().get() != &directory) return Errno::einval;
   fs::FileSystem& mounted = directory.file_system();
   const bool read_only = (flags & fs::mount_read_only) != 0;
   if (read_only && !mounted.read_only() && mounted.writers.load(Order::acquire) != 0) return Errno::ebusy;
   if (!read_only && mounted.read_only() && !mounted.forbids(fs::mount_read_only)) return Errno::erofs;
+  if (read_only && !mounted.read_only()) {  // who wants nothing written any more wants it written by then
+    const std::span word{call.thread.step.word};
+    TRY(fs::write_back::flush_all(word.first<3>(), call.thread, &mounted));
+    const Result<void> synced = mounted.sync(word[3]);
+    if (!synced.ok() && synced.error() == Errno::blocked) return Errno::blocked;
+  }
   mounted.flags.store(flags, Order::relaxed);
   fs::mounts::note_change();
   return 0;
@@ -137,7 +146,7 @@ Result<i64> sys_mount(Call& call) {
   if (!directory->is_directory()) return Errno::enotdir;
   const u32 kept = static_cast<u32>(flags) & fs::mount_flags;
   if ((flags & propagation) != 0) return 0;  // there is nobody to tell
-  if ((flags & again) != 0) return remount(*directory, kept);
+  if ((flags & again) != 0) return remount(call, *directory, kept);
   if ((flags & (bind | move)) != 0) return Errno::einval;
   UserPath source, type, options;
   if (call.argument[0] != 0) TRY(source.take(call, call.address(0)));
@@ -177,11 +186,11 @@ Result<i64> sys_umount2(Call& call) {
   // Whether it is in use is told from the references to its files.
   if (fs::StepMemory* memory = fs::StepMemory::find(call.thread)) memory->forget_walks();
   u64(&word)[6] = call.thread.step.word;
-  fs::UnmountProgress progress{word[0], word[1], word[2]};
+  fs::UnmountProgress progress{word[0], {word[1], word[2], word[3]}, word[4]};
   const Result<void> removed = fs::mounts::remove(*directory, progress, (flags & detach) != 0);
   word[0] = progress.phase;
-  word[1] = progress.files;
-  word[2] = progress.own_blocks;
+  std::ranges::copy(progress.files, word + 1);
+  word[4] = progress.own_blocks;
   return success(removed);
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 class FileBacking final : public vm::Backing {
  public:
-  FileBacking(Inode& inode, FilePages& pages) : inode_{Ref<Inode>::share(inode)}, pages_{pages} {
+  FileBacking(Inode& inode, FilePages& pages) : inode_{Ref<Inode>::share(inode)}, pages_{pages}, told_{inode} {
     inode.mappings.fetch_add(1, Order::seq_cst);
     const Result<std::string_view> path = path_of(inode, std::span{path_, sizeof path_ - 1});
     if (!path.ok()) return;
@@ -23,7 +23,10 @@ class FileBacking final : public vm::Backing {
   void pages_at_hand(u64 first, std::span<Frame*> frames) override { pages_.pages_at_hand(first, frames); }
   [[nodiscard]] bool notices_writes() const override { return true; }
   Result<void> prepare_write(u64 index, Waiter& waiter) override { return pages_.prepare_write(index, waiter); }
-  Result<void> sync(u64& progress) override { return inode_->sync(progress); }
+  Result<void> sync(u64& progress) override {
+    TRY(inode_->sync(progress));
+    return told_.of_file(*inode_);
+  }
   [[nodiscard]] const void* file() const override { return static_cast<const Inode*>(inode_.get()); }
   [[nodiscard]] u64 cuts() const override { return inode_->cuts.load(Order::acquire); }
   [[nodiscard]] const char* name() const override { return path_; }
@@ -31,6 +34,7 @@ class FileBacking final : public vm::Backing {
  private:
   Ref<Inode> inode_;  // of which pages_ is part
   FilePages& pages_;
+  WriteErrorsTold told_;
   char path_[256] = {};
 };
 

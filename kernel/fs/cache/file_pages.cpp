@@ -21,7 +21,7 @@ u8* PageRun::memory(u32 i) const {
 void PageRun::finished(Result<u64> moved) {
   const Ref<Inode> kept = inode_;  // so that the file outlives this
   if (write_) {
-    file_->finish_write(*this, std::move(moved));
+    file_->finish_write(*this, moved);
   } else {
     file_->finish_read(*this, std::move(moved));
   }
@@ -47,19 +47,25 @@ void FilePages::set_size(u64 size) {
   size_ = size;
 }
 
+u64 FilePages::cuts() {
+  LockGuard guard{lock_};
+  return cuts_;
+}
+
+void FilePages::grow(u64 size, u64 cuts) {
+  LockGuard ending{end_};
+  LockGuard guard{lock_};
+  if (cuts == cuts_) size_ = larger(size_, size);
+}
+
 u64 FilePages::pages_in_memory() {
   LockGuard guard{lock_};
   return page_count_;
 }
 
-bool FilePages::has_dirty() {
-  LockGuard guard{lock_};
-  return dirty_count_ + writing_count_ + mapped_count_ != 0;
-}
-
 bool FilePages::take_size(u64 size, Instant asked) {
   LockGuard guard{lock_};
-  if (dirty_count_ + writing_count_ + mapped_count_ != 0 || written_at_ >= asked) return false;
+  if (is_dirty() || written_at_ >= asked) return false;
   size_ = size;
   return true;
 }

@@ -85,13 +85,16 @@ class FilePages {
   // The file has `size` bytes from now on. Pages behind it are forgotten, after those that are under way have arrived: blocked. With
   // end_lock(), which is taken before the file system's own locks.
   Result<void> truncate(u64 size, Waiter& waiter) REQUIRES(end_) EXCLUDES(lock_);
+  // How often it was made shorter; and it has at least `size` bytes from now on, unless that has happened again.
+  [[nodiscard]] u64 cuts() EXCLUDES(lock_);
+  void grow(u64 size, u64 cuts) EXCLUDES(lock_, end_);
   [[nodiscard]] SpinLock& end_lock() RETURN_CAPABILITY(end_) { return end_; }
   // While somebody holds them no page sets out for where the file is: of a server that is told of another end, and answers in whatever
   // order, it might come before or after. Who flushes waits.
   void hold_writes() EXCLUDES(lock_);
   void resume_writes() EXCLUDES(lock_);
   // Brings every page that was dirty at the first call to where the file is. `progress` is 0 at the first call and the caller
-  // keeps it. blocked; eio, enospc: some page could not be written since the last call that said so.
+  // keeps it. blocked; enomem. What could not be written is told by errors().
   Result<void> flush(u64& progress, Waiter& waiter) EXCLUDES(lock_);
   // Forgets clean pages that nobody uses: somebody else has changed the file.
   void forget_clean() EXCLUDES(lock_);
@@ -101,12 +104,22 @@ class FilePages {
   Result<void> discard(u64 index, Waiter* waiter) EXCLUDES(lock_);
   // Nobody but the list of dirty files uses it: what was written into an abandoned file is not written any more. Any context.
   void discard_abandoned() EXCLUDES(lock_);
-  [[nodiscard]] bool has_dirty() EXCLUDES(lock_);
+  [[nodiscard]] bool has_dirty() EXCLUDES(lock_) {
+    LockGuard guard{lock_};
+    return is_dirty();
+  }
+  [[nodiscard]] WriteErrors& errors() { return errors_; }
 
   // ---- write_back.cpp: any context ----
   // Starts to write what needs it, from page `first` on, at most `most` runs. Answers where to go on, or one of these two.
   static constexpr u64 none_left = ~u64{0}, held_back = ~u64{0} - 1;
   u64 start_writes(u64 first, u32 most) EXCLUDES(lock_);
+  // With its lock: some page is not where the file is.
+  [[nodiscard]] bool is_dirty() const REQUIRES(lock_) { return dirty_count_ + writing_count_ + mapped_count_ != 0; }
+  // No thread runs any more: what programs could write through mappings is written once more and then clean.
+  void end_mapped_writes() EXCLUDES(lock_);
+  // The same: who held its writes does not let them go any more.
+  void end_holds() EXCLUDES(lock_);
   [[nodiscard]] Inode& inode() const { return inode_; }
   // ---- reclaim.cpp ----
   [[nodiscard]] SpinLock& lock() RETURN_CAPABILITY(lock_) { return lock_; }
@@ -116,7 +129,7 @@ class FilePages {
   // ---- write_back.cpp, under its lock ----
   ListLink dirty_link;
   bool in_dirty_list = false;
-  u64 sync_begun = 0, sync_done = 0;  // the last sync that looked at it
+  u64 place_in_list = 0;  // higher for those behind it
 
  private:
   friend class PageRun;
@@ -131,7 +144,7 @@ class FilePages {
   Result<CachedPage*> add_page(u64 index, const PagePlace& place, u64 cuts) EXCLUDES(lock_);
   void remove(CachedPage& page) REQUIRES(lock_);  // from the index; the caller disposes of it without the lock
   void finish_read(PageRun& run, Result<u64> moved) EXCLUDES(lock_);
-  void finish_write(PageRun& run, Result<u64> moved) EXCLUDES(lock_);
+  void finish_write(PageRun& run, const Result<u64>& moved) EXCLUDES(lock_);
   // What goes into one page.
   struct Piece {
     Transfer& transfer;
@@ -185,7 +198,7 @@ class FilePages {
   u64 cuts_ GUARDED_BY(lock_) = 0;  // how often it was made shorter
   u32 holders_ GUARDED_BY(lock_) = 0;  // of its writes
   Instant written_at_ GUARDED_BY(lock_){};  // when the last page arrived where the file is
-  Errno write_error_ GUARDED_BY(lock_){};
+  WriteErrors errors_;
 };
 
 // Pages as mappings see them: shared ones tell of writes. Its name is what the file was called when it was mapped. enomem.

@@ -6,6 +6,7 @@
 #include "fs/transfer.h"
 #include "lib/memory_functions.h"
 #include "memory/page_allocator.h"
+#include "trace/log.h"
 
 namespace corral::fs {
 
@@ -295,16 +296,22 @@ u64 FilePages::start_writes(u64 first, u32 most) {
   return first;
 }
 
-void FilePages::finish_write(PageRun& run, Result<u64> moved) {
+// As on Linux the pages count as written, and whoever synchronises is told.
+void FilePages::finish_write(PageRun& run, const Result<u64>& moved) {
+  if (!moved.ok() || moved.value() < run.bytes_) {
+    const Errno error = moved.ok() ? Errno::eio : moved.error();
+    inode_.file_system().data_errors.note(error);
+    if (errors_.note(error)) {
+      log::error("files: {} bytes at {} of file {} ({}) could not be written (error {})", run.bytes_, run.offset(),
+                 inode_.attributes().inode, inode_.file_system().type(), error);
+    }
+  }
   LockGuard guard{lock_};
   for (u32 i = 0; i < run.count_; ++i) {
     run.pages_[i]->writing = false;
     --writing_count_;
   }
   written_at_ = clock::now();
-  // As on Linux the pages count as written: whoever synchronises is told.
-  if (!moved.ok()) write_error_ = moved.error();
-  if (moved.ok() && moved.value() < run.bytes_) write_error_ = Errno::eio;
   (void)arrivals_.wake_all();
 }
 
@@ -327,7 +334,22 @@ Result<void> FilePages::flush(u64& progress, Waiter& waiter) {
   LockGuard guard{lock_};
   // Others may have more under way by now; what there was at the beginning has arrived when the second pass has.
   if (writing_count_ != 0) return arrivals_.wait_uninterruptible(waiter);
-  return std::exchange(write_error_, Errno{});
+  return {};
+}
+
+void FilePages::end_mapped_writes() {
+  LockGuard guard{lock_};
+  for (CachedPage* page = pages_.first(); page != nullptr; page = pages_.next(*page)) {
+    if (!page->mapped_for_writing) continue;
+    page->mapped_for_writing = false;
+    --mapped_count_;
+    note_dirty(*page);
+  }
+}
+
+void FilePages::end_holds() {
+  LockGuard guard{lock_};
+  holders_ = 0;
 }
 
 }  // namespace corral::fs

@@ -22,9 +22,9 @@ void look(TimerEvent& event);
 
 constinit SpinLock list_lock{Rank::page_cache_lists, "dirty files"};
 constinit DirtyList files GUARDED_BY(list_lock);
+constinit u64 next_place GUARDED_BY(list_lock) = 1;
 constinit bool timer_runs GUARDED_BY(list_lock) = false;
 constinit Atomic<i64> dirty{0};
-constinit Atomic<u64> next_sync{1};
 alignas(TimerEvent) constinit u8 timer_storage[sizeof(TimerEvent)] = {};
 
 // On the calling core: it looks from now on, as long as there are dirty files.
@@ -34,53 +34,47 @@ void start_timer() {
   this_core().rearm_timer();
 }
 
-// The n-th file of the list, with a reference. Null: there are fewer.
-Ref<Inode> file_at(u64 number, FilePages*& file) {
+// A part of the list: files come and go meanwhile, and none that stays is left out.
+struct Part {
+  u64 from = 0, end = 0;  // places in the list
+};
+
+Part all_of_it() {
   LockGuard guard{list_lock};
-  for (FilePages* f = files.front(); f != nullptr; f = files.next(*f)) {
-    if (number-- > 0) continue;
+  return {0, next_place};
+}
+
+// The first file in that part, with a reference; the part begins there from now on. Null: there is none.
+Ref<Inode> first_in(Part& part, FilePages*& file, const FileSystem* only = nullptr) {
+  LockGuard guard{list_lock};
+  for (FilePages* f = files.front(); f != nullptr && f->place_in_list < part.end; f = files.next(*f)) {
+    if (f->place_in_list < part.from || (only != nullptr && &f->inode().file_system() != only)) continue;
+    part.from = f->place_in_list;
     file = f;
     return Ref<Inode>::share(f->inode());
   }
   return {};
 }
 
-// A file that this sync has not finished. `fresh`: it begins with it now.
-Ref<Inode> file_for(u64 serial, const FileSystem* only, FilePages*& file, bool& fresh) {
-  LockGuard guard{list_lock};
-  for (FilePages* f = files.front(); f != nullptr; f = files.next(*f)) {
-    if (f->sync_done >= serial || (only != nullptr && &f->inode().file_system() != only)) continue;
-    fresh = f->sync_begun < serial;
-    if (fresh) f->sync_begun = serial;
-    file = f;
-    return Ref<Inode>::share(f->inode());
+template <class Visit>
+void for_each_file(const FileSystem* only, Visit&& visit) {
+  for (Part part = all_of_it();; ++part.from) {
+    FilePages* file = nullptr;
+    const Ref<Inode> kept = first_in(part, file, only);
+    if (!kept) return;
+    visit(*kept, *file);
   }
-  return {};
-}
-
-void mark_done(FilePages& file, u64 serial) {
-  LockGuard guard{list_lock};
-  file.sync_done = larger(file.sync_done, serial);
 }
 
 // Takes a file that is all clean off the list. The list's reference goes at the end, without locks.
-bool leave(FilePages& file) {
+void leave(FilePages& file) {
   Ref<Inode> last;
-  if (file.has_dirty()) return false;
-  {
-    LockGuard files_lock{file.lock()};
-    LockGuard guard{list_lock};
-    if (!file.in_dirty_list) return false;
-    file.in_dirty_list = false;
-    DirtyList::remove(file);
-    last = Ref<Inode>::adopt(&file.inode());
-  }
-  if (file.has_dirty()) {  // it was written to in between
-    LockGuard files_lock{file.lock()};
-    note(file);
-    return false;
-  }
-  return true;
+  LockGuard files_lock{file.lock()};
+  if (file.is_dirty() || !file.in_dirty_list) return;
+  LockGuard guard{list_lock};
+  file.in_dirty_list = false;
+  DirtyList::remove(file);
+  last = Ref<Inode>::adopt(&file.inode());
 }
 
 // `kept`: the caller's reference; the other one is the list's.
@@ -89,14 +83,11 @@ void drop_contents_if_abandoned(const Inode& kept, FilePages& file) {
 }
 
 void start_all() {
-  for (u64 number = 0;;) {
-    FilePages* file = nullptr;
-    const Ref<Inode> kept = file_at(number, file);
-    if (!kept) return;
-    drop_contents_if_abandoned(*kept, *file);
-    (void)file->start_writes(0, runs_at_once);
-    if (!leave(*file)) ++number;
-  }
+  for_each_file(nullptr, [](const Inode& kept, FilePages& file) {
+    drop_contents_if_abandoned(kept, file);
+    (void)file.start_writes(0, runs_at_once);
+    leave(file);
+  });
 }
 
 void look(TimerEvent& event) {
@@ -114,6 +105,7 @@ void note(FilePages& file) {
   {
     LockGuard guard{list_lock};
     file.in_dirty_list = true;
+    file.place_in_list = next_place++;
     file.inode().retain();
     files.push_back(file);
     first = !timer_runs;
@@ -136,58 +128,49 @@ bool too_many() {
 }
 
 void drop_abandoned() {
-  for (u64 number = 0;;) {
-    FilePages* file = nullptr;
-    const Ref<Inode> kept = file_at(number, file);
-    if (!kept) return;
-    drop_contents_if_abandoned(*kept, *file);
-    if (!leave(*file)) ++number;
-  }
+  for_each_file(nullptr, [](const Inode& kept, FilePages& file) {
+    drop_contents_if_abandoned(kept, file);
+    leave(file);
+  });
 }
 
 void drop_clean(const FileSystem& of) {
-  for (u64 number = 0;;) {
-    FilePages* file = nullptr;
-    const Ref<Inode> kept = file_at(number, file);
-    if (!kept) return;
-    if (&kept->file_system() != &of || !leave(*file)) ++number;
-  }
+  for_each_file(&of, [](const Inode&, FilePages& file) { leave(file); });
 }
 
-Result<void> flush_all(u64& progress, Waiter& waiter, const FileSystem* only) {
-  // progress: this sync's number, and FilePages::flush's for the file that it is at.
-  constexpr u64 parts = 16;
-  if (progress == 0) progress = next_sync.fetch_add(1, Order::relaxed) * parts;
-  const u64 serial = progress / parts;
-  for (;;) {
+Result<void> flush_all(std::span<u64, 3> progress, Waiter& waiter, const FileSystem* only) {
+  // FilePages::flush's progress is that of the file at `at`.
+  u64 &at = progress[0], &end = progress[1], &own = progress[2];
+  if (end == 0) end = all_of_it().end;
+  for (;; ++at, own = 0) {
+    Part part{at, end};
     FilePages* file = nullptr;
-    bool fresh = false;
-    const Ref<Inode> kept = file_for(serial, only, file, fresh);
+    const Ref<Inode> kept = first_in(part, file, only);
     if (!kept) return {};
-    u64 own = fresh ? 0 : progress % parts;
+    if (part.from != at) own = 0;  // the one that was at has become clean
+    at = part.from;
     const Result<void> flushed = file->flush(own, waiter);
-    progress = serial * parts + own;
     if (!flushed.ok() && flushed.error() == Errno::blocked) return Errno::blocked;
-    mark_done(*file, serial);
-    progress = serial * parts;
   }
 }
 
 bool finish(void (*poll)(), Duration limit) {
-  const Instant end = clock::now() + limit;
+  constexpr Duration answers_come = seconds(1);
+  const Instant begin = clock::now();
+  for_each_file(nullptr, [](const Inode&, FilePages& file) { file.end_mapped_writes(); });
   for (;;) {
-    bool left = false;
-    for (u64 number = 0;;) {
-      FilePages* file = nullptr;
-      const Ref<Inode> kept = file_at(number, file);
-      if (!kept) break;
-      (void)file->start_writes(0, runs_at_once);
-      if (leave(*file)) continue;  // another one has its number now
-      left = true;
-      ++number;
+    // Whoever cuts a file holds its pages until the server has answered, and does not go on any more.
+    const bool answered = clock::now() >= begin + answers_come;
+    for_each_file(nullptr, [&](const Inode&, FilePages& file) {
+      if (answered) file.end_holds();
+      (void)file.start_writes(0, runs_at_once);
+      leave(file);
+    });
+    {
+      LockGuard guard{list_lock};
+      if (files.empty()) return true;
     }
-    if (!left) return true;
-    if (clock::now() >= end) return false;
+    if (clock::now() >= begin + limit) return false;
     poll();
   }
 }

@@ -18,10 +18,10 @@ void count(i64 change);
 void drop_abandoned();
 // Lets go of this file system's files that are clean by now. A step, no lock held.
 void drop_clean(const FileSystem& of);
-// sync: as FilePages::flush, for all files (of `only`, when given). Errors of single files are theirs.
-Result<void> flush_all(u64& progress, Waiter& waiter, const FileSystem* only = nullptr);
-// The machine is about to be switched off, and no thread will run any more: writes everything, calling `poll`, which lets devices
-// finish, until all is written or `limit` has passed. False: something is left.
+// sync: as FilePages::flush, for all files (of `only`, when given). blocked; errors of single files are theirs.
+Result<void> flush_all(std::span<u64, 3> progress, Waiter& waiter, const FileSystem* only = nullptr);
+// The machine is about to be switched off, and no thread runs any more: writes everything, calling `poll`, which lets devices
+// finish, until nothing is under way or `limit` has passed. False: something is left.
 bool finish(void (*poll)(), Duration limit);
 
 }  // namespace corral::fs::write_back

@@ -77,7 +77,7 @@ void Ext2FileSystem::work_on_end() {
       flush_.start(disk_.device());
       return;
     case Ending::flushed_files:
-      if (!read_only_ && !std::exchange(marked_clean_, true)) (void)volume(nullptr).mark(true, wall_time_ns());
+      if (!read_only_ && !std::exchange(marked_clean_, true)) (void)mark_clean(nullptr);
       phase_ = Ending::mark;
       return;
     case Ending::flushed_mark: give_back_disk(); return;
@@ -101,6 +101,14 @@ void shut_down_detached(void (*poll)()) {
   for (Ref<Ext2FileSystem> at = next_file_system(nullptr, nullptr); at; at = next_file_system(at.get(), nullptr)) {
     if (at->is_detached()) at->shut_down(poll);
   }
+}
+
+bool mark_all_in_order() {
+  bool any = false;
+  for (Ref<Ext2FileSystem> at = next_file_system(nullptr, nullptr); at; at = next_file_system(at.get(), nullptr)) {
+    any |= at->mark_in_order();
+  }
+  return any;
 }
 
 }  // namespace corral::fs::ext2

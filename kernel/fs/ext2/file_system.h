@@ -42,10 +42,13 @@ class Ext2FileSystem final : public FileSystem {
   [[nodiscard]] bool in_memory() const override { return false; }
   [[nodiscard]] bool read_only() const override { return read_only_ || FileSystem::read_only(); }
   Result<void> sync(u64& progress) override;
+  [[nodiscard]] WriteErrors* own_errors() override { return &metadata_->pages().errors(); }
   Result<void> prepare_unmount(UnmountProgress& progress, bool lazy) override EXCLUDES(lock_);
   [[nodiscard]] bool is_idle() override EXCLUDES(lock_);
   void dismantle() override EXCLUDES(lock_);
   void shut_down(void (*poll)()) override EXCLUDES(lock_);
+  // Everything is on the disk, no thread runs any more: the mark that all is in order can follow. False: there is none.
+  bool mark_in_order() EXCLUDES(lock_);
 
   // The one that was detached from the disk and is still in use; it is the caller's to start() and to mount. ebusy: there is none, or it
   // differs in whether it may be written.
@@ -111,6 +114,8 @@ class Ext2FileSystem final : public FileSystem {
   void delist();
   void work_on_end() EXCLUDES(lock_);
   void give_back_disk() REQUIRES(lock_);
+  // Volume::mark(true), unless something of the file system's own could not be written.
+  Result<void> mark_clean(Waiter* waiter) REQUIRES(lock_);
   // Somebody besides the one who unmounts it, and has its root, keeps a file of it: watches do not count, nor files below a
   // directory. notices::lock() is held.
   [[nodiscard]] bool used_by_others() REQUIRES(lock_);
@@ -147,6 +152,8 @@ class Ext2FileSystem final : public FileSystem {
 
 // Those that are not mounted any more, as FileSystem::shut_down.
 void shut_down_detached(void (*poll)());
+// Ext2FileSystem::mark_in_order for all. False: for none.
+bool mark_all_in_order();
 
 // Mounts what is on the disk. blocked (a step); ebusy: it is mounted; einval: there is no ext2 that Corral can use; euclean, eio, enomem;
 // eacces: it can only be read, and `read_only` is not set.

@@ -81,7 +81,10 @@ Result<void> Mounting::run(Waiter& waiter) {
   }
   TRY(file_system->start(waiter));
   // The disk says that it is in use before anything else on it changes.
-  if (!file_system->read_only()) TRY(file_system->metadata().pages().flush(mark_flush_, waiter));
+  if (!file_system->read_only()) {
+    TRY(file_system->metadata().pages().flush(mark_flush_, waiter));
+    if (file_system->metadata().pages().errors().any()) return Errno::eio;
+  }
   finished = true;
   return {};
 }

@@ -83,6 +83,7 @@ class FileNode final : public Node, private FilePages::Store {
   Result<u64> append(Transfer& transfer, u64 at, u64 size, u64& end) override;
   Result<void> resize(u64 size) override;
   Result<void> sync(u64& progress) override;
+  [[nodiscard]] WriteErrors* write_errors() override { return &pages_.errors(); }
   Result<Ref<vm::Backing>> backing() override;
   Result<Ref<OpenFile>> open(const OpenRequest& request) override;
   Result<bool> finish_shortening() override;

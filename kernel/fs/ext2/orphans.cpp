@@ -130,7 +130,7 @@ Result<void> Ext2FileSystem::prepare_unmount(UnmountProgress& progress, bool laz
     LockGuard watching{notices::lock()};
     LockGuard guard{lock_};
     if (used_by_others()) return lazy ? Result<void>{} : Errno::ebusy;
-    TRY(volume(&thread).mark(true, wall_time_ns()));
+    TRY(mark_clean(&thread));
     marked_clean_ = true;
     progress.phase = marked_blocks;
   }
@@ -177,8 +177,19 @@ void Ext2FileSystem::shut_down(void (*poll)()) {
     worked = outcome.ok() ? outcome.value() : outcome.error() == Errno::eagain;
     poll();
   }
+}
+
+Result<void> Ext2FileSystem::mark_clean(Waiter* waiter) {
+  Volume& v = volume(waiter);
+  if (metadata_->pages().errors().any()) (void)v.damaged("some of its own blocks could not be written", 0);
+  return v.mark(true, wall_time_ns());
+}
+
+bool Ext2FileSystem::mark_in_order() {
   LockGuard guard{lock_};
-  if (!worked) (void)volume(nullptr).mark(true, wall_time_ns());
+  if (read_only_ || !orphans_.empty() || std::exchange(marked_clean_, true)) return false;
+  (void)mark_clean(nullptr);
+  return true;
 }
 
 }  // namespace corral::fs::ext2
