@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import random
@@ -97,6 +98,29 @@ class Folders(unittest.TestCase):
             machine.ended()
             with self.subTest(boot=boot):
                 self.assertEqual({file.name: file.stat().st_size for file in self.folder.iterdir()}, {"small": 6, "large": size})
+
+    def test_others_write_and_cut_and_rename_while_the_machine_is_switched_off(self) -> None:
+        machine = self.boot()
+        machine.send("LAST=/mnt/last /tests/losttest\n")
+        machine.ended()
+        self.assertNotIn("not everything could be written", machine.text)
+        self.assertEqual((self.folder / "last").read_bytes(), b"m" * (1 << 20))
+
+    def test_what_was_written_is_there_when_the_folder_is_unmounted(self) -> None:
+        machine = self.boot()
+        self.check(machine, "head -c 8000000 /dev/zero > /mnt/large; umount /mnt")
+        self.assertEqual((self.folder / "large").stat().st_size, 8_000_000)
+
+    def test_what_the_host_refuses_is_told_to_each_who_has_the_file_open(self) -> None:
+        with (self.folder / "host").open("wb") as file:
+            try:
+                os.pwrite(file.fileno(), b"x", 1 << 45)
+                self.skipTest("files of any size can be kept here")
+            except OSError as error:
+                self.assertEqual(error.errno, errno.EFBIG)
+        machine = self.boot()
+        self.assertIn("checks ok", self.check(machine, "REFUSED=/mnt/refused /tests/losttest"))
+        self.assertIn("checks ok", self.check(machine, "DIRECTORY=/mnt /tests/losttest"))
 
     def test_file_programs(self) -> None:
         for cores in (1, 4):

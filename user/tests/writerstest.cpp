@@ -119,6 +119,49 @@ void names_go() {
   }
 }
 
+constexpr int directories = 20;
+
+const char* in_directory(int number, const char* name) {
+  static __thread char path[2][64];
+  static __thread int next;
+  next = 1 - next;
+  snprintf(path[next], sizeof path[next], "directory%d/%s", number, name);
+  return path[next];
+}
+
+void* look_at_directories(void*) {
+  for (int i = 0; looking; i = (i + 1) % directories) {
+    struct stat status;
+    CHECK_EQ(stat(in_directory(i, ""), &status), 0);
+  }
+  return nullptr;
+}
+
+void change_names(int number) {
+  const int file = open(in_directory(number, "file"), O_WRONLY | O_CREAT | O_EXCL, 0600);
+  CHECK(file >= 0 && close(file) == 0);
+  CHECK_EQ(mkdir(in_directory(number, "inside"), 0700), 0);
+  CHECK_EQ(link(in_directory(number, "file"), in_directory(number, "inside/link")), 0);
+  CHECK_EQ(rename(in_directory(number, "file"), in_directory(number, "inside/file")), 0);
+  CHECK_EQ(symlink("file", in_directory(number, "inside/symlink")), 0);
+  CHECK_EQ(unlink(in_directory(number, "inside/link")), 0);
+  CHECK_EQ(unlink(in_directory(number, "inside/file")), 0);
+  CHECK_EQ(unlink(in_directory(number, "inside/symlink")), 0);
+  CHECK_EQ(rmdir(in_directory(number, "inside")), 0);
+}
+
+// Names come and go in directories that somebody looks at all the time.
+void names_change_while_others_look() {
+  for (int i = 0; i < directories; ++i) CHECK_EQ(mkdir(in_directory(i, ""), 0700), 0);
+  looking = 1;
+  pthread_t thread;
+  CHECK(pthread_create(&thread, nullptr, look_at_directories, nullptr) == 0);
+  for (int i = 0; i < 400 * check_effort; ++i) change_names(i % directories);
+  looking = 0;
+  CHECK(pthread_join(thread, nullptr) == 0);
+  for (int i = 0; i < directories; ++i) CHECK_EQ(rmdir(in_directory(i, "")), 0);
+}
+
 // What is written with O_DSYNC, or RWF_DSYNC, is kept when the call has answered, and there once.
 void write_kept(const char* name) {
   const int file = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0600);
@@ -154,6 +197,7 @@ int main(int argc, char** argv) {
   write_at_once(file, appending);
   append_while_others_look(file, appending);
   names_go();
+  names_change_while_others_look();
   write_kept("kept");
   CHECK(close(file) == 0 && close(appending) == 0 && unlink("file") == 0 && unlink("kept") == 0);
   CHECK(chdir("/") == 0 && rmdir(directory) == 0);

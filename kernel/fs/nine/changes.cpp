@@ -1,5 +1,7 @@
 // What changes files and names of a 9P server. Each change is an Operation that the step which asked for it keeps
 // (fs/step_memory.h), so the server is asked once, and the step that asked gets the answer.
+#include <optional>
+
 #include "device/clock.h"
 #include "fs/nine/file_system.h"
 #include "lib/memory_functions.h"
@@ -24,17 +26,13 @@ class KeptName {
   char text_[name_max];
 };
 
-u32 fid_of(Node& node) {
-  LockGuard guard{node.nine().names()};
-  return node.fid;
-}
-
 // ---- attributes ------------------------------------------------------------------------------------------------------
 
 class AttributesChange final : public Conversation {
  public:
   AttributesChange(Node& node, const AttributeChange& change, bool resizes, u64 size)
       : Conversation{node.server()}, node_{Ref<Node>::share(node)}, change_{change}, resizes_{resizes}, size_{size} {
+    hold_.emplace(node);
     LockGuard guard{node.nine().names()};
     ++node.changing;
   }
@@ -44,6 +42,11 @@ class AttributesChange final : public Conversation {
     holds_ = true;
     file().pages().hold_writes();
   }
+  // It becomes longer here when the server has agreed to that, unless it has been cut meanwhile: the server is told of that cut later.
+  void grow_later() {
+    grows_ = true;
+    cuts_ = file().pages().cuts();
+  }
 
  private:
   Result<void> talk(Waiter& waiter) override;
@@ -52,6 +55,7 @@ class AttributesChange final : public Conversation {
   void finish() {
     if (!std::exchange(under_way_, false)) return;
     if (holds_) file().pages().resume_writes();
+    hold_.reset();
     LockGuard guard{node_->nine().names()};
     --node_->changing;
   }
@@ -60,7 +64,9 @@ class AttributesChange final : public Conversation {
   const AttributeChange change_;
   const bool resizes_;
   const u64 size_;
-  bool under_way_ = true, holds_ = false;
+  std::optional<FidHold> hold_;
+  bool under_way_ = true, holds_ = false, grows_ = false;
+  u64 cuts_ = 0;
 };
 
 Result<void> AttributesChange::talk(Waiter& waiter) {
@@ -74,7 +80,7 @@ Result<void> AttributesChange::ask_server(Waiter& waiter) {
                 set_modified = 0x100;
   constexpr i64 second = 1'000'000'000;
   (void)TRY(ask(waiter, Type::setattr, [&](Encoder& to) {
-    to.word32(fid_of(*node_));
+    to.word32(hold_->fid());
     to.word32((change_.set_permissions ? mode : 0) | (change_.set_user ? user : 0) | (change_.set_group ? group : 0) |
               (resizes_ ? size : 0) | (change_.set_accessed ? accessed | set_accessed : 0) |
               (change_.set_modified ? modified | set_modified : 0));
@@ -87,6 +93,7 @@ Result<void> AttributesChange::ask_server(Waiter& waiter) {
     to.word64(static_cast<u64>(change_.modified_ns / second));
     to.word64(static_cast<u64>(change_.modified_ns % second));
   }));
+  if (grows_) file().pages().grow(size_, cuts_);
   LockGuard guard{node_->nine().names()};
   node_->changed = clock::now();
   Attributes& known = node_->known;
@@ -107,6 +114,7 @@ class CreateChange final : public Conversation {
   CreateChange(DirectoryNode& directory, std::string_view name, const Creation& creation)
       : Conversation{directory.server()},
         directory_{Ref<DirectoryNode>::share(directory)},
+        directory_fid_{directory},
         name_{name},
         creation_{creation},
         opened_{server_.new_fid()},
@@ -116,6 +124,7 @@ class CreateChange final : public Conversation {
   Result<void> talk(Waiter& waiter) override;
   Result<void> create(Waiter& waiter);
   Ref<DirectoryNode> directory_;
+  const FidHold directory_fid_;
   const KeptName name_;
   const Creation creation_;  // its target is used in the first run only
   const u32 opened_, fid_;
@@ -127,7 +136,7 @@ Result<void> CreateChange::create(Waiter& waiter) {
   switch (creation_.type) {
     case FileType::regular: {
       (void)TRY(ask(waiter, Type::walk, [&](Encoder& to) {
-        to.word32(fid_of(*directory_));
+        to.word32(directory_fid_.fid());
         to.word32(opened_);
         to.word16(0);
       }));
@@ -144,7 +153,7 @@ Result<void> CreateChange::create(Waiter& waiter) {
     }
     case FileType::directory:
       (void)TRY(ask(waiter, Type::mkdir, [&](Encoder& to) {
-        to.word32(fid_of(*directory_));
+        to.word32(directory_fid_.fid());
         to.text(name_.text());
         to.word32(mode);
         to.word32(0);
@@ -154,7 +163,7 @@ Result<void> CreateChange::create(Waiter& waiter) {
       (void)TRY(ask(
           waiter, Type::symlink,
           [&](Encoder& to) {
-            to.word32(fid_of(*directory_));
+            to.word32(directory_fid_.fid());
             to.text(name_.text());
             to.text(creation_.target);
             to.word32(0);
@@ -163,7 +172,7 @@ Result<void> CreateChange::create(Waiter& waiter) {
       return {};
     default:
       (void)TRY(ask(waiter, Type::mknod, [&](Encoder& to) {
-        to.word32(fid_of(*directory_));
+        to.word32(directory_fid_.fid());
         to.text(name_.text());
         to.word32(mode);
         to.word32(creation_.special.major);
@@ -177,7 +186,7 @@ Result<void> CreateChange::create(Waiter& waiter) {
 Result<void> CreateChange::talk(Waiter& waiter) {
   TRY(create(waiter));
   (void)TRY(ask(waiter, Type::walk, [&](Encoder& to) {
-    to.word32(fid_of(*directory_));
+    to.word32(directory_fid_.fid());
     to.word32(fid_);
     to.word16(1);
     to.text(name_.text());
@@ -207,14 +216,16 @@ class LinkChange final : public Conversation {
   LinkChange(DirectoryNode& directory, std::string_view name, Node& file)
       : Conversation{directory.server()},
         directory_{Ref<DirectoryNode>::share(directory)},
+        directory_fid_{directory},
         name_{name},
-        file_{Ref<Node>::share(file)} {}
+        file_{Ref<Node>::share(file)},
+        file_fid_{file} {}
 
  private:
   Result<void> talk(Waiter& waiter) override {
     (void)TRY(ask(waiter, Type::link, [&](Encoder& to) {
-      to.word32(fid_of(*directory_));
-      to.word32(fid_of(*file_));
+      to.word32(directory_fid_.fid());
+      to.word32(file_fid_.fid());
       to.text(name_.text());
     }));
     Leftovers leftovers{server_};
@@ -225,8 +236,10 @@ class LinkChange final : public Conversation {
     return {};
   }
   Ref<DirectoryNode> directory_;
+  const FidHold directory_fid_;
   const KeptName name_;
   Ref<Node> file_;
+  const FidHold file_fid_;
 };
 
 // With names() held: a name of it is gone.
@@ -241,13 +254,14 @@ class UnlinkChange final : public Conversation {
   UnlinkChange(DirectoryNode& directory, std::string_view name, bool is_directory)
       : Conversation{directory.server()},
         directory_{Ref<DirectoryNode>::share(directory)},
+        directory_fid_{directory},
         name_{name},
         is_directory_{is_directory} {}
 
  private:
   Result<void> talk(Waiter& waiter) override {
     (void)TRY(ask(waiter, Type::unlinkat, [&](Encoder& to) {
-      to.word32(fid_of(*directory_));
+      to.word32(directory_fid_.fid());
       to.text(name_.text());
       to.word32(is_directory_ ? at_removedir : 0);
     }));
@@ -267,6 +281,7 @@ class UnlinkChange final : public Conversation {
     return {};
   }
   Ref<DirectoryNode> directory_;
+  const FidHold directory_fid_;
   const KeptName name_;
   const bool is_directory_;
 };
@@ -277,6 +292,8 @@ class RenameChange final : public Conversation {
       : Conversation{from.server()},
         from_{Ref<DirectoryNode>::share(from)},
         to_{Ref<DirectoryNode>::share(to)},
+        from_fid_{from},
+        to_fid_{to},
         name_{name},
         new_name_{new_name},
         flags_{flags},
@@ -285,6 +302,7 @@ class RenameChange final : public Conversation {
  private:
   Result<void> talk(Waiter& waiter) override;
   Ref<DirectoryNode> from_, to_;
+  const FidHold from_fid_, to_fid_;
   const KeptName name_, new_name_;
   const u32 flags_;
   const u32 probe_;
@@ -293,7 +311,7 @@ class RenameChange final : public Conversation {
 Result<void> RenameChange::talk(Waiter& waiter) {
   if ((flags_ & rename_noreplace) != 0) {  // the server always replaces
     const Result<Decoder> found = ask(waiter, Type::walk, [&](Encoder& to) {
-      to.word32(fid_of(*to_));
+      to.word32(to_fid_.fid());
       to.word32(probe_);
       to.word16(1);
       to.text(new_name_.text());
@@ -305,9 +323,9 @@ Result<void> RenameChange::talk(Waiter& waiter) {
     if (found.error() != Errno::enoent) return found.error();
   }
   (void)TRY(ask(waiter, Type::renameat, [&](Encoder& to) {
-    to.word32(fid_of(*from_));
+    to.word32(from_fid_.fid());
     to.text(name_.text());
-    to.word32(fid_of(*to_));
+    to.word32(to_fid_.fid());
     to.text(new_name_.text());
   }));
   Ref<Node> file, replaced;
@@ -380,7 +398,11 @@ Result<void> FileNode::resize(u64 size) {
     // First: from now on nobody believes the server's old size.
     auto change = Ref<AttributesChange>::adopt(TRY(memory::make<AttributesChange>(*this, AttributeChange{}, true, size)));
     LockGuard ending{pages_.end_lock()};
-    TRY(pages_.truncate(size, thread));
+    if (size < pages_.size()) {
+      TRY(pages_.truncate(size, thread));
+    } else {
+      change->grow_later();
+    }
     change->hold_writes();  // nobody can have put anything behind the new end yet
     return Ref<Operation>{change};
   }));

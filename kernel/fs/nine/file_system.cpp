@@ -2,6 +2,8 @@
 #include "fs/nine/file_system.h"
 
 #include "device/clock.h"
+#include "fs/cache/write_back.h"
+#include "fs/step_memory.h"
 #include "lib/memory_functions.h"
 #include "memory/heap.h"
 #include "memory/page_allocator.h"
@@ -66,6 +68,10 @@ void NineFileSystem::set_root(const Ref<Node>& root) {
   root_ = root;
 }
 
+Result<void> NineFileSystem::prepare_unmount(UnmountProgress& progress, bool) {
+  return write_back::flush_all(progress.files, stepping_thread(), this);
+}
+
 void NineFileSystem::dismantle() {
   for (;;) {
     Ref<Node> node;
@@ -106,13 +112,14 @@ Result<Ref<Node>> NineFileSystem::adopt(const FileAttributes& attributes, Instan
   }
   if (old != nullptr && old->retain_if_alive()) {
     node = Ref<Node>::adopt(old);
-    if (node->changing != 0) {  // by a question that the server may not have read yet
+    const bool news = node->changing == 0 && node->changed < asked;
+    if (node->fid_holds != 0) {
       leftovers.add_fid(fid);
     } else {
       leftovers.add_fid(std::exchange(node->fid, fid));  // the path that the server remembers with it is the newest
-      if (node->changed < asked) node->name_lost = false;
-      if (node->changed < asked && node->update(attributes, asked)) leftovers.add_outdated(*node);
+      if (news) node->name_lost = false;
     }
+    if (news && node->update(attributes, asked)) leftovers.add_outdated(*node);
   } else {
     if (old != nullptr) forget(*old);
     Result<Ref<Node>> made = Node::make(*this, attributes, fid);

@@ -48,6 +48,7 @@ class NineFileSystem final : public FileSystem {
   [[nodiscard]] Ref<Inode> root() override;
   [[nodiscard]] FileSystemStatistics statistics() override EXCLUDES(names_);
   Result<void> refresh_statistics() override EXCLUDES(names_);
+  Result<void> prepare_unmount(UnmountProgress& progress, bool lazy) override;
   void dismantle() override EXCLUDES(names_);
   [[nodiscard]] bool answers_later() const override { return true; }
 

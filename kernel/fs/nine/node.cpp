@@ -65,6 +65,16 @@ Node::~Node() {
   });
 }
 
+FidHold::FidHold(Node& node) : node_{Ref<Node>::share(node)} {
+  LockGuard guard{node.nine().names()};
+  ++node.fid_holds;
+}
+
+FidHold::~FidHold() {
+  LockGuard guard{node_->nine().names()};
+  --node_->fid_holds;
+}
+
 Result<Ref<Node>> Node::make(NineFileSystem& file_system, const FileAttributes& attributes, u32 fid) {
   switch (type_of_mode(attributes.mode)) {
     case FileType::regular: return made<FileNode>(file_system, attributes, fid);

@@ -52,7 +52,8 @@ class Node : public Inode {
   u32 fid;
   Attributes known;
   Place place;
-  u32 changing = 0;  // changes of its attributes that are under way, by this fid
+  u32 fid_holds = 0;
+  u32 changing = 0;  // changes of its attributes that are under way
   Instant changed{};  // when the server answered the last one: what it was asked before that is not believed
   bool name_lost = false;  // one that it had: the server may remember that one with the fid, which leads nowhere then
   bool detached = false;  // it is in no table any more: its last reference goes
@@ -60,6 +61,19 @@ class Node : public Inode {
  private:
   Fifo fifo_;  // of fifos
   Ref<ReadLinkTalk> link_;  // of symbolic links; names()
+};
+
+// While somebody has one the node's fid stays what it is: requests with it may be made at any time. Without names().
+class FidHold {
+ public:
+  explicit FidHold(Node& node);
+  FidHold(const FidHold&) = delete;
+  FidHold& operator=(const FidHold&) = delete;
+  ~FidHold();
+  [[nodiscard]] u32 fid() const { return node_->fid; }
+
+ private:
+  const Ref<Node> node_;
 };
 
 class FileNode final : public Node, private FilePages::Store {

@@ -63,13 +63,12 @@ bool NineDirectoryFile::give(u64 position, Listing& listing) {
 Result<void> NineDirectoryFile::list(Listing& listing) {
   Ref<ListTalk> done, before;
   const u64 position = position_.load(Order::relaxed);
-  const u32 directory = [&] {
-    LockGuard guard{node().nine().names()};
-    return node().fid;
-  }();
+  const FidHold directory{node()};
   LockGuard guard{lock_};
   if (give(position, listing)) return {};
-  if (!asking_) { asking_ = Ref<ListTalk>::adopt(TRY(memory::make<ListTalk>(node().server(), directory, fid_, position))); }
+  if (!asking_) {
+    asking_ = Ref<ListTalk>::adopt(TRY(memory::make<ListTalk>(node().server(), directory.fid(), fid_, position)));
+  }
   const Result<void> answered = asking_->run(stepping_thread());
   if (!answered.ok() && answered.error() == Errno::blocked) return Errno::blocked;
   std::swap(done, asking_);
