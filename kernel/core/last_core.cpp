@@ -29,21 +29,19 @@ bool stop_others() {
   constexpr Duration patience = seconds(1);
   if (begun.exchange(true, Order::acq_rel)) stop();
   const Instant end = clock::now() + patience;
-  const auto in_time = [&] {
-    arch::pause();
-    return clock::now() < end;
-  };
   u32 asked = 0;
   for (u32 i = 0; i < cores::count(); ++i) {
     Core& core = cores::get(CoreId{i});
     if (&core == &this_core() || !cores::online().contains(core.id())) continue;
     while (!core.post({MessageType::stop, {}})) {
-      if (!in_time()) return false;
+      if (clock::now() >= end) return false;
+      arch::pause();
     }
     ++asked;
   }
   while (stopped.load(Order::acquire) < asked) {
-    if (!in_time()) return false;
+    if (clock::now() >= end) return false;
+    arch::pause();
   }
   return true;
 }
