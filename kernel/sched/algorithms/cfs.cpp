@@ -20,7 +20,7 @@ class CompletelyFair final : public SchedulingAlgorithm {
       {"turn", Unit::percent_of_tick, 1, 10'000, 100, "the shortest turn; shorter ones cost more in switches than they gain"},
       {"lead", Unit::percent_of_tick, 0, 10'000, 25, "how far a running thread may be ahead of a woken one and go on"},
       {"undisturbed", Unit::percent_of_tick, 0, 10'000, 25, "the beginning of a turn, in which no woken thread preempts"},
-      {"overdue", Unit::percent_of_tick, 0, 10'000, 75,
+      {"overdue", Unit::percent_of_tick, 0, 10'000, 125,
        "how far a running thread is ahead of a woken one that preempts at once"},
       {"credit", Unit::percent_of_tick, 0, 10'000, 300, "how far behind the others a sleeper may come back"},
   };

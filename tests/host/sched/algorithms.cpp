@@ -265,8 +265,9 @@ TEST(Cfs, AWokenThreadThatSeldomRunsPreemptsAtOnce) {
     Duration slept, left;
   };
   // Behind by what it slept, by three ticks at most.
-  for (const Trial& trial : {Trial{"cfs", milliseconds(2), microseconds(990)}, Trial{"cfs", milliseconds(4), Duration{}},
-                             Trial{"cfs", seconds(5), Duration{}}, Trial{"cfs:overdue=300", seconds(5), microseconds(990)}}) {
+  for (const Trial& trial : {Trial{"cfs", milliseconds(2), microseconds(990)}, Trial{"cfs", milliseconds(4), microseconds(990)},
+                             Trial{"cfs", milliseconds(6), Duration{}}, Trial{"cfs", seconds(5), Duration{}},
+                             Trial{"cfs:overdue=300", seconds(5), microseconds(990)}}) {
     OwnedAlgorithm cfs{trial.algorithm, parameters};
     SchedulingEntity writer, seldom;
     const Instant begin = Instant{} + trial.slept;
