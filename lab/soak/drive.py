@@ -1,7 +1,7 @@
 """Lets a plan run in a guest, watches that it goes on, and judges each of its rounds.
 
 A busy host must not be taken for a guest that hangs. So silence is measured by what the emulator has computed meanwhile,
-and a round is too late only when the guest's clock and the emulator's processor time both say so.
+and a round is too late only when the guest's clock and the emulator's processor time both say so, or the emulator hardly computes.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from lab.soak.records import Record
 POLL_SECONDS = 0.5
 SILENT_SECONDS = 300.0  # of the emulator's processor time without a mark; one comes every 10 s of the guest's clock
 LATE_SECONDS = 1200.0  # of the guest's clock and of processor time since a round began
+IDLE_SECONDS = 600.0  # of the guest's clock in which the emulator computed less than IDLE_SHARE of that: nobody does anything any more
+IDLE_SHARE = 0.02  # the busiest host gives it more
 ASLEEP_SECONDS = 1800.0  # of the host, without a mark: an emulator whose cores all sleep for ever computes nothing
 LAST_WORDS_SECONDS = 3.0  # for the rest of what a guest says that panicked
 COUNTS = re.compile(r"^(?:wakepairs|stalepages|lifecycles): .*", re.MULTILINE)
@@ -61,11 +63,11 @@ class Watch:
         self._taken = 0  # of what the machine said
         self.said = ""  # since the last round was over,
         self.last = ""  # and until then, from the round before
-        self._begun = self._marked = self._now(0.0)
+        self._begun = self._marked = self._awake = self._now(0.0)
 
     def round(self) -> script.Said | None:
         """The next one, when it is over; None: the script has ended."""
-        self._begun = self._marked
+        self._begun = self._awake = self._marked
         while True:
             fresh = self._machine.text[self._taken :]
             self._taken += len(fresh)
@@ -93,11 +95,21 @@ class Watch:
             raise Failure(broken)
         if (latest := script.latest(self.said)) > self._marked.guest:
             self._marked = self._now(latest)
+            self._check_idle()
         now = self._now(self._marked.guest)
         if now.computed - self._marked.computed > SILENT_SECONDS or now.host - self._marked.host > ASLEEP_SECONDS:
             raise Failure(f"it hangs: no mark since {now.guest:.0f} s of its clock\n{self._machine.qmp.monitor('info registers -a')}")
         if min(now.guest - self._begun.guest, now.computed - self._begun.computed) > LATE_SECONDS:
             raise Failure(f"a task does not end: {now.guest - self._begun.guest:.0f} s by the guest's clock")
+
+    def _check_idle(self) -> None:
+        """A Failure when tasks wait for something that does not come, while the marks go on."""
+        passed = self._marked.guest - self._awake.guest
+        if passed < IDLE_SECONDS:
+            return
+        if self._marked.computed - self._awake.computed < IDLE_SHARE * passed:
+            raise Failure(f"a task does not go on: the emulator hardly computes since {self._awake.guest:.0f} s of the guest's clock")
+        self._awake = self._marked
 
 
 def _judge(one: script.Said, planned: Round, first: Account | None) -> Account:
@@ -158,11 +170,19 @@ def run(rounds: Sequence[Round], setting: Setting, record: Record, tell: Callabl
         with guest.corral(setting.cores, program=["sh", "/host/soak.sh"], initramfs=initramfs, options="quiet", seed=setting.seed,
                           memory_mib=setting.memory_mib, invariants_hold=False) as machine:  # told below
             watch = Watch(machine)
-            _follow(watch, rounds, record, setting.minutes, tell)
-            if record.failure:
-                kept(record).parent.mkdir(parents=True, exist_ok=True)
-                words = (record.again, record.failure, "--- its last rounds ---", watch.last + watch.said, machine.said(), "")
-                kept(record).write_text("\n".join(words), encoding="utf-8")
+            try:
+                _follow(watch, rounds, record, setting.minutes, tell)
+            except BaseException:
+                record.failure = "interrupted"
+                raise
+            finally:
+                if record.failure:
+                    _keep(record, watch.last + watch.said, machine.said())
+
+
+def _keep(record: Record, rounds: str, console: str) -> None:
+    kept(record).parent.mkdir(parents=True, exist_ok=True)
+    kept(record).write_text("\n".join((record.again, record.failure, "--- its last rounds ---", rounds, console, "")), encoding="utf-8")
 
 
 def kept(record: Record) -> Path:

@@ -163,7 +163,7 @@ class Watching(unittest.TestCase):
     def test_a_guest_that_goes_on_is_waited_for_however_long_its_host_lets_it_wait(self) -> None:
         beats = [text for second in range(10, 900, 10) for text in (f"@beat {second}.00\r\n", "")]
         over = "@over 1 900.00\r\n"
-        for computes in (0.0, drive.SILENT_SECONDS / 3):
+        for computes in (0.2, drive.SILENT_SECONDS / 3):
             one = drive.Watch(FakeGuest("@round 1 1.00\r\n", *beats, over, computes=computes)).round()  # type: ignore[arg-type]
             assert one is not None
             self.assertEqual(one.end, 900.0)
@@ -178,6 +178,10 @@ class Watching(unittest.TestCase):
     def test_a_task_that_does_not_end_is_found_by_the_guest_s_clock(self) -> None:
         beats = [f"@beat {second}.00\r\n" for second in range(10, 5000, 10)]
         self.assertIn("a task does not end", self.failure("@round 1 7.00\r\n", *beats, computes=10.0))
+
+    def test_tasks_that_wait_for_ever_are_found_though_the_marks_go_on(self) -> None:
+        beats = [f"@beat {second}.00\r\n" for second in range(10, 5000, 10)]
+        self.assertIn("a task does not go on: the emulator hardly computes", self.failure("@round 1 7.00\r\n", *beats, computes=0.05))
 
     def test_panics_and_violations_are_told(self) -> None:
         with mock.patch.object(drive, "LAST_WORDS_SECONDS", 0.0):
