@@ -16,6 +16,11 @@ RACE = ("sh", "-c", "echo 0 > /n; add() { for i in 1 2 3 4 5 6; do read n < /n; 
 HARMLESS = ("sh", "-c", "echo fine | cat")
 
 
+def listen_to_ctrl_c() -> None:
+    """Whoever is started in the background of a script inherits that it is ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def corral(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([str(paths.ROOT / "corral"), *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           check=False)
@@ -43,7 +48,8 @@ class Hunting(unittest.TestCase):
             file = Path(folder) / "found.json"
             child = subprocess.Popen([str(paths.ROOT / "corral"), "hunt", "--seeds", "1-3", "--cores", "1", "--jobs", "2", "--json", str(file),
                                       "--", "sh", "-c", "while :; do :; done"],
-                                     stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                                     stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                     preexec_fn=listen_to_ctrl_c)
             while not [line for line in processes() if line.startswith(f"{child.pid} ")]:
                 self.assertIsNone(child.poll(), "it has ended before")
                 time.sleep(0.1)
