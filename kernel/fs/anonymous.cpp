@@ -63,17 +63,11 @@ class MemoryFile final : public RamFile {
 }  // namespace
 
 UnnamedInode::UnnamedInode(FileType type, u32 permissions)
-    : Inode{anonymous_files(), type},
-      number_{next_anonymous_number()},
-      born_ns_{wall_time_ns()},
-      permissions_{permissions},
-      accessed_ns_{born_ns_},
-      modified_ns_{born_ns_},
-      changed_ns_{born_ns_} {
-  const Thread* maker = this_core().executive->current();
-  if (maker == nullptr) return;
-  user_.store(maker->credentials().user.files, Order::relaxed);
-  group_.store(maker->credentials().group.files, Order::relaxed);
+    : Inode{anonymous_files(), type}, number_{next_anonymous_number()}, kept_{permissions} {
+  if (const Thread* maker = this_core().executive->current()) {
+    const Credentials& credentials = maker->credentials();
+    kept_.set_owner(credentials.user.files, credentials.group.files);
+  }
 }
 
 Attributes UnnamedInode::attributes() {
@@ -81,23 +75,12 @@ Attributes UnnamedInode::attributes() {
   a.device = file_system().device();
   a.inode = number_;
   a.type = type();
-  a.permissions = permissions_.load(Order::relaxed);
-  a.user = user_.load(Order::relaxed);
-  a.group = group_.load(Order::relaxed);
-  a.accessed_ns = accessed_ns_.load(Order::relaxed);
-  a.modified_ns = modified_ns_.load(Order::relaxed);
-  a.changed_ns = changed_ns_.load(Order::relaxed);
-  a.born_ns = born_ns_;
+  kept_.tell(a);
   return a;
 }
 
 Result<void> UnnamedInode::change(const AttributeChange& change) {
-  if (change.set_permissions) permissions_.store(change.permissions & 07777, Order::relaxed);
-  if (change.set_user) user_.store(change.user, Order::relaxed);
-  if (change.set_group) group_.store(change.group, Order::relaxed);
-  if (change.set_accessed) accessed_ns_.store(change.accessed_ns, Order::relaxed);
-  if (change.set_modified) modified_ns_.store(change.modified_ns, Order::relaxed);
-  changed_ns_.store(wall_time_ns(), Order::relaxed);
+  kept_.change(change);
   return {};
 }
 

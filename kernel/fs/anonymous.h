@@ -2,6 +2,7 @@
 #pragma once
 
 #include "fs/inode.h"
+#include "fs/kept_attributes.h"
 
 namespace corral::fs {
 
@@ -23,9 +24,7 @@ class UnnamedInode : public Inode {
 
  private:
   const u64 number_;
-  const i64 born_ns_;
-  Atomic<u32> permissions_, user_{0}, group_{0};
-  Atomic<i64> accessed_ns_, modified_ns_, changed_ns_;
+  KeptAttributes kept_;
 };
 
 // A regular file in memory that no directory holds (memfd_create). `name`: what it is called in /proc, at most 249 bytes;

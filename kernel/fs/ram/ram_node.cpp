@@ -10,13 +10,7 @@
 namespace corral::fs {
 
 RamNode::RamNode(RamFileSystem& file_system, FileType type, u32 permissions)
-    : Inode{file_system, type},
-      accessed_ns_{wall_time_ns()},
-      modified_ns_{accessed_ns_.load(Order::relaxed)},
-      changed_ns_{accessed_ns_.load(Order::relaxed)},
-      born_ns_{accessed_ns_.load(Order::relaxed)},
-      permissions_{permissions & 07777},
-      number_{file_system.next_inode_number()} {
+    : Inode{file_system, type}, number_{file_system.next_inode_number()}, kept_{permissions} {
   file_system.count_file(true);
 }
 
@@ -67,26 +61,15 @@ Attributes RamNode::attributes() {
   a.device = file_system().device();
   a.inode = number_;
   a.type = type();
-  a.permissions = permissions_.load(Order::relaxed);
   a.links = links.load(Order::relaxed);
-  a.user = user_.load(Order::relaxed);
-  a.group = group_.load(Order::relaxed);
   a.size = size_now();
   a.blocks = pages_now() * (page_size / 512);
-  a.accessed_ns = accessed_ns_.load(Order::relaxed);
-  a.modified_ns = modified_ns_.load(Order::relaxed);
-  a.changed_ns = changed_ns_.load(Order::relaxed);
-  a.born_ns = born_ns_;
+  kept_.tell(a);
   return a;
 }
 
 Result<void> RamNode::change(const AttributeChange& change) {
-  if (change.set_permissions) permissions_.store(change.permissions & 07777, Order::relaxed);
-  if (change.set_user) user_.store(change.user, Order::relaxed);
-  if (change.set_group) group_.store(change.group, Order::relaxed);
-  if (change.set_accessed) accessed_ns_.store(change.accessed_ns, Order::relaxed);
-  if (change.set_modified) modified_ns_.store(change.modified_ns, Order::relaxed);
-  touch_changed();
+  kept_.change(change);
   return {};
 }
 
@@ -101,7 +84,7 @@ Result<void> RamNode::set_flags(u32 wanted, bool may_protect) {
     if (((now ^ wanted) & (flag_immutable | flag_append)) != 0 && !may_protect) return Errno::eperm;
     if ((wanted & ~(flag_immutable | flag_append | flag_no_dump | flag_no_access_time)) != 0) return Errno::eopnotsupp;
   } while (!file_flags.compare_exchange(now, wanted, Order::relaxed, Order::relaxed));
-  changed_ns_.store(wall_time_ns(), Order::relaxed);
+  touch_changed();
   return {};
 }
 
@@ -109,30 +92,10 @@ void RamNode::inherit_flags(const RamNode& directory) {
   file_flags.store(directory.file_flags.load(Order::relaxed) & (flag_no_dump | flag_no_access_time), Order::relaxed);
 }
 
-void RamNode::set_owner(u32 user, u32 group) {
-  user_.store(user, Order::relaxed);
-  group_.store(group, Order::relaxed);
-}
-
 Result<u64> RamNode::make_handle() {
   TRY(ram().handles().add(*this, number_));
   has_handle_.store(true, Order::relaxed);  // read by whoever lets go of the last reference, later
   return number_;
-}
-
-void RamNode::touch_modified() {
-  const i64 now = wall_time_ns();
-  modified_ns_.store(now, Order::relaxed);
-  changed_ns_.store(now, Order::relaxed);
-}
-
-void RamNode::touch_changed() {
-  changed_ns_.store(wall_time_ns(), Order::relaxed);
-}
-
-void RamNode::set_times(i64 ns) {
-  accessed_ns_.store(ns, Order::relaxed);
-  modified_ns_.store(ns, Order::relaxed);
 }
 
 Result<Ref<Inode>> RamNode::parent() {

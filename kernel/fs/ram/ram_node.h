@@ -1,6 +1,7 @@
 // What every file of a RamFileSystem has: attributes, and the name by which it was last linked.
 #pragma once
 
+#include "fs/kept_attributes.h"
 #include "fs/ram/ram_file_system.h"
 
 namespace corral::fs {
@@ -11,7 +12,7 @@ class RamDirectory;
 class RamNode : public Inode {
  public:
   RamNode(RamFileSystem& file_system, FileType type, u32 permissions);  // root's
-  void set_owner(u32 user, u32 group);  // before others know it
+  void set_owner(u32 user, u32 group) { kept_.set_owner(user, group); }  // before others know it
   ~RamNode() override;
 
   [[nodiscard]] Attributes attributes() override;
@@ -30,9 +31,9 @@ class RamNode : public Inode {
   [[nodiscard]] RamFileSystem& ram() const { return static_cast<RamFileSystem&>(file_system()); }
   [[nodiscard]] virtual u64 size_now() { return 0; }
   [[nodiscard]] virtual u64 pages_now() { return 0; }
-  void touch_modified();  // contents changed: mtime and ctime
-  void touch_changed();  // ctime
-  void set_times(i64 ns);
+  void touch_modified() { kept_.touch_modified(); }
+  void touch_changed() { kept_.touch_changed(); }
+  void set_times(i64 ns) { kept_.set_times(ns); }
   // It can be found by its number from now on. enomem.
   Result<u64> make_handle();
 
@@ -45,13 +46,10 @@ class RamNode : public Inode {
   Atomic<u32> links{0};
 
  protected:
-  Atomic<i64> accessed_ns_, modified_ns_, changed_ns_;
-  const i64 born_ns_;
-  Atomic<u32> permissions_;
-  Atomic<u32> user_{0}, group_{0};
   const u64 number_;
 
  private:
+  KeptAttributes kept_;
   Atomic<bool> has_handle_{false};
   Atomic<RamAttributes*> extended_{nullptr};  // owned; null until one is set
 };
