@@ -183,9 +183,7 @@ Result<void> waiting_place(TextBuffer& to, const Subject& subject) {
 
 Result<void> personality(TextBuffer& to, const Subject& subject) {
   const Ref<Process> process = TRY(process_of(subject));
-  char digits[20];
-  const std::string_view text = format_to(digits, "{X16}", process->manners.personality.load(Order::relaxed));
-  to.print("{}\n", std::string_view{text.data() + 8, 8});
+  to.print("{X8}\n", process->manners.personality.load(Order::relaxed));
   return {};
 }
 

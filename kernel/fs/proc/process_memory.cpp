@@ -36,14 +36,6 @@ const char* label_of(const vm::Area& area) {
   return area.backing ? area.backing->name() : "";
 }
 
-void hexadecimal(TextBuffer& to, u64 value, u32 width) {
-  char digits[20];
-  const std::string_view text = format_to(digits, "{X16}", value);
-  u64 skip = 0;
-  while (skip < 16 - width && text[skip] == '0') ++skip;
-  to.append({text.data() + skip, 16 - skip});
-}
-
 // Null once the process ends.
 Result<Ref<vm::AddressSpace>> space_of(const Subject& subject) {
   const Ref<Process> process = TRY(process_of(subject));
@@ -52,13 +44,9 @@ Result<Ref<vm::AddressSpace>> space_of(const Subject& subject) {
 }
 
 void append_area(TextBuffer& to, const vm::Area& area) {
-  hexadecimal(to, area.start.value, 8);
-  to.append("-");
-  hexadecimal(to, area.end.value, 8);
-  to.print(" {}{}{}{} ", area.protection.read ? 'r' : '-', area.protection.write ? 'w' : '-',
-           area.protection.execute ? 'x' : '-', area.shared ? 's' : 'p');
-  hexadecimal(to, area.first_page * page_size, 8);
-  to.print(" 00:00 0                          {}\n", label_of(area));
+  to.print("{X8}-{X8} {}{}{}{} {X8} 00:00 0                          {}\n", area.start.value, area.end.value,
+           area.protection.read ? 'r' : '-', area.protection.write ? 'w' : '-', area.protection.execute ? 'x' : '-',
+           area.shared ? 's' : 'p', area.first_page * page_size, label_of(area));
 }
 
 void append_amount(TextBuffer& to, const char* name, u64 bytes) {
@@ -169,19 +157,14 @@ Result<void> process_smaps_rollup(TextBuffer& to, const Subject& subject) {
   };
   VirtualAddress from{};
   while (space->visit_area_with_pages(from, visit, &sum)) {}
-  hexadecimal(to, sum.start.value, 8);
-  to.append("-");
-  hexadecimal(to, from.value, 8);
-  to.append(" ---p 00000000 00:00 0                          [rollup]\n");
+  to.print("{X8}-{X8} ---p 00000000 00:00 0                          [rollup]\n", sum.start.value, from.value);
   append_counts(to, sum.pages);
   return {};
 }
 
 Result<void> process_dump_filter(TextBuffer& to, const Subject& subject) {
   const Ref<Process> process = TRY(process_of(subject));
-  char digits[20];
-  const std::string_view text = format_to(digits, "{X16}", process->manners.dump_filter.load(Order::relaxed));
-  to.print("{}\n", std::string_view{text.data() + 8, 8});
+  to.print("{X8}\n", process->manners.dump_filter.load(Order::relaxed));
   return {};
 }
 
