@@ -239,9 +239,7 @@ Result<i64> sys_fsync(Call& call) {
 
 Result<i64> sys_syncfs(Call& call) {
   Ref<OpenFile> file = TRY(real_file_at(call, 0));
-  const std::span word{call.thread.step.word};
-  TRY(fs::write_back::flush_all(word.first<3>(), call.thread, &file->inode().file_system()));
-  const Result<void> synced = file->inode().file_system().sync(word[3]);
+  const Result<void> synced = sync_file_system(call, file->inode().file_system());
   if (!synced.ok() && synced.error() == Errno::blocked) return Errno::blocked;
   const Result<void> told = file->tell_file_system_errors();
   return success(synced.ok() ? told : synced);
@@ -296,6 +294,12 @@ constexpr Entry entries[] = {
 };
 
 }  // namespace
+
+Result<void> sync_file_system(Call& call, fs::FileSystem& file_system) {
+  const std::span word{call.thread.step.word};
+  TRY(fs::write_back::flush_all(word.first<3>(), call.thread, &file_system));
+  return file_system.sync(word[3]);
+}
 
 std::span<const Entry> descriptor_calls() {
   return entries;

@@ -75,7 +75,7 @@ Result<i64> sys_timerfd_settime(Call& call) {
     TRY(vm::prepare(call.space, call.thread.caller, call.address(3), sizeof(TimerSpec), vm::Access::write));
   }
   const bool by_wall = (flags & absolute) != 0 && fs::goes_by_wall_time(*file);
-  constexpr i64 latest = never.ns - 1;  // what is never is off
+  constexpr i64 latest = fs::latest_expiry.ns;  // what is never is off
   const Instant expiry = (flags & absolute) != 0 ? Instant{value.ns} : deadline_after(clock::now(), value);
   Deadline first = Instant{std::min(expiry.ns, latest)};
   if (by_wall) first = Deadline::at_wall_time(std::min(value.ns, latest));

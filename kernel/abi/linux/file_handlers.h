@@ -48,6 +48,9 @@ inline Result<Ref<fs::OpenFile>> real_file_at(Call& call, unsigned index) {
   return file;
 }
 
+// Brings everything of a file system to where it is kept, with the first four words of the step. blocked; as FileSystem::sync.
+Result<void> sync_file_system(Call& call, fs::FileSystem& file_system);
+
 // A path of the program, copied in; lives for one run of the step.
 class UserPath {
  public:

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "abi/linux/file_handlers.h"
-#include "fs/cache/write_back.h"
 #include "fs/disk.h"
 #include "fs/ext2/file_system.h"
 #include "fs/inode.h"
@@ -127,9 +126,7 @@ Result<i64> remount(Call& call, Inode& directory, u32 flags) {
   if (read_only && !mounted.read_only() && mounted.writers.load(Order::acquire) != 0) return Errno::ebusy;
   if (!read_only && mounted.read_only() && !mounted.forbids(fs::mount_read_only)) return Errno::erofs;
   if (read_only && !mounted.read_only()) {  // who wants nothing written any more wants it written by then
-    const std::span word{call.thread.step.word};
-    TRY(fs::write_back::flush_all(word.first<3>(), call.thread, &mounted));
-    const Result<void> synced = mounted.sync(word[3]);
+    const Result<void> synced = sync_file_system(call, mounted);
     if (!synced.ok() && synced.error() == Errno::blocked) return Errno::blocked;
   }
   mounted.flags.store(flags, Order::relaxed);

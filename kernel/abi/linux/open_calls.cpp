@@ -78,6 +78,11 @@ Result<i64> open_unnamed(Call& call, int directory, VirtualAddress path_at, u32 
   return i64{TRY(resources_of(call).files().install(file, (flags & fs::o_cloexec) != 0, call.process.limits.open_files))};
 }
 
+// A directory is meant, whatever there is.
+bool means_directory_below_root(std::string_view path) {
+  return path.ends_with('/') && path.find_first_not_of('/') != std::string_view::npos;
+}
+
 Result<i64> open_step(Call& call, int directory, VirtualAddress path_at, u32 flags, u32 permissions, u32 restrictions) {
   if ((flags & fs::o_path) != 0) flags &= fs::o_path | fs::o_cloexec | fs::o_directory | fs::o_nofollow;
   constexpr u32 unnamed = fs::o_tmpfile | fs::o_directory;
@@ -93,9 +98,7 @@ Result<i64> open_step(Call& call, int directory, VirtualAddress path_at, u32 fla
   NamedFile named;
   named.restrictions = restrictions;
   Result<void> found = named.look(call, directory, path_at, follow);
-  const bool only_root = named.path.text().find_first_not_of('/') == std::string_view::npos;
-  if ((flags & fs::o_creat) != 0 && named.path.text().ends_with('/') &&
-      !only_root) {  // a directory is meant, whatever there is
+  if ((flags & fs::o_creat) != 0 && means_directory_below_root(named.path.text())) {
     if (!found.ok() && found.error() == Errno::enotdir) found = named.look(call, directory, path_at, fs::Follow::never);
     return found.ok() ? Errno::eisdir : found.error();
   }

@@ -18,8 +18,6 @@ namespace corral::fs {
 
 namespace {
 
-constexpr Instant latest{never.ns - 1};  // of a timer that is on
-
 // What lives on while a core still has the event.
 class FileTimer final : public RefCounted<FileTimer>, public SharedTimer {
  public:
@@ -95,7 +93,7 @@ void FileTimer::count_and_rearm() {
   const i64 further = (now() - next_).ns / interval_.ns;  // beyond the one that is counted already
   expiries_ += static_cast<u64>(further);
   const i64 step = further + 1;
-  arm(step > (latest - next_).ns / interval_.ns ? latest : next_ + Duration{step * interval_.ns});
+  arm(step > (latest_expiry - next_).ns / interval_.ns ? latest_expiry : next_ + Duration{step * interval_.ns});
 }
 
 Result<u64> FileTimer::read(Thread& thread, Transfer& transfer, bool nonblocking) {

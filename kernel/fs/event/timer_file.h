@@ -9,6 +9,8 @@
 
 namespace corral::fs {
 
+inline constexpr Instant latest_expiry{never.ns - 1};  // of a timer that is on
+
 struct TimerSetting {
   Duration left{};      // until the next expiry; 0: off
   Duration interval{};  // between the following ones; 0: only once
