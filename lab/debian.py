@@ -38,20 +38,18 @@ def package_names() -> list[str]:
     return [line for line in lines if line and not line.startswith("#")]
 
 
+@files.exclusive(paths.DEBIAN)
 def tree() -> Path:
     """The unpacked packages, fetched the first time."""
-    with files.exclusive(paths.DEBIAN):
-        return _tree()
-
-
-def _tree() -> Path:
-    target, stamp = paths.DEBIAN / "tree", paths.DEBIAN / "unpacked"
+    target = paths.DEBIAN / "tree"
     digest = hashlib.sha256(LIST.read_bytes()).hexdigest()
-    if stamp.is_file() and stamp.read_text(encoding="ascii") == digest:
-        return target
+    files.make_once(target, paths.DEBIAN / "unpacked", digest, lambda: _unpack_all(target))
+    return target
+
+
+def _unpack_all(target: Path) -> None:
     names = package_names()
     progress = Progress(f"Fetching {len(names)} Debian packages")
-    stamp.unlink(missing_ok=True)
     archives = _archives(names, progress)
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
@@ -61,9 +59,7 @@ def _tree() -> Path:
     for archive in archives:
         progress.step(archive.name)
         _unpack(archive, target)
-    stamp.write_text(digest, encoding="ascii")
     progress.done()
-    return target
 
 
 def program(package: str, path: str) -> bytes:
@@ -112,20 +108,13 @@ def _unpack(archive: Path, target: Path) -> None:
 
 def initramfs() -> Path:
     """An initramfs whose root is Debian's, with our /init; packed again when the list or /init changed."""
-    with files.exclusive(paths.DEBIAN):
-        return _initramfs(_tree())
-
-
-def _initramfs(source: Path) -> Path:
-    target, stamp = paths.DEBIAN / "initramfs.cpio", paths.DEBIAN / "packed"
+    source, target = tree(), paths.DEBIAN / "initramfs.cpio"
     digest = hashlib.sha256()
     for file in [Path(__file__), LIST, *_own_files()]:
         digest.update(file.read_bytes())
-    if target.is_file() and stamp.is_file() and stamp.read_text(encoding="ascii") == digest.hexdigest():
-        return target
-    stamp.unlink(missing_ok=True)
-    target.write_bytes(cpio.archive(_entries(source)))
-    stamp.write_text(digest.hexdigest(), encoding="ascii")
+    with files.exclusive(paths.DEBIAN):
+        files.make_once(target, paths.DEBIAN / "packed", digest.hexdigest(),
+                        lambda: target.write_bytes(cpio.archive(_entries(source))))  # fmt: skip
     return target
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fcntl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -34,8 +34,20 @@ def write_bytes(file: Path, data: bytes, option: str) -> None:
 
 @contextmanager
 def exclusive(directory: Path) -> Iterator[None]:
-    """Two `corral` commands at once would trip over each other's files: the second waits until the first has made them."""
+    """Two `corral` commands at once would trip over each other's files: the second waits until the first has made them.
+
+    Also as a decorator. Not within itself.
+    """
     directory.mkdir(parents=True, exist_ok=True)
     with open(directory / ".corral-lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+
+
+def make_once(target: Path, stamp: Path, digest: str, make: Callable[[], object]) -> None:
+    """Makes `target`, unless it was made from what `digest` stands for, which the file `stamp` remembers."""
+    if target.exists() and stamp.is_file() and stamp.read_text(encoding="ascii") == digest:
+        return
+    stamp.unlink(missing_ok=True)
+    make()
+    stamp.write_text(digest, encoding="ascii")

@@ -53,13 +53,9 @@ def folders() -> dict[str, Path]:
     return {str(ROOT / "src"): SOURCE, str(ROOT / TIME): BUILD / "root" / TIME, "/tests-of-go": BUILD / "tests"}
 
 
+@files.exclusive(BUILD)
 def build() -> None:
     """Makes the binaries that are not there yet, and the archive of time zones that some look at."""
-    with files.exclusive(BUILD):
-        _build()
-
-
-def _build() -> None:
     lacking = [package for package in PACKAGES if not binary(package).is_file()]
     zones = BUILD / "root" / TIME / "zoneinfo.zip"
     if not zones.is_file():

@@ -247,19 +247,15 @@ def corral(
                      invariants_hold=invariants_hold)
     if files:
         assert initramfs is not None
-        initramfs = payload.initramfs(files, _work(), initramfs)
+        initramfs = payload.initramfs(files, Path(_work().name), initramfs)
     boot = Boot(kernel, initramfs, command_line.compose([options], program))
     return Guest(machine, boot, patience=patience, gdb=gdb or paused, invariants_hold=invariants_hold)
 
 
 @functools.cache
-def _folder() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(prefix="corral-guest-")
-
-
-def _work() -> Path:
+def _work() -> tempfile.TemporaryDirectory[str]:
     """For what this process's guests boot, of which another one's know nothing. It goes with the process."""
-    return Path(_folder().name)
+    return tempfile.TemporaryDirectory(prefix="corral-guest-")
 
 
 def run_program(program: Sequence[str], cores: int = 4, **settings: object) -> tuple[str, verdict.Verdict]:

@@ -44,13 +44,9 @@ def options(emulator: str) -> tuple[str, ...]:
     return OPTIONS + (BOCHS_OPTIONS if emulator == "bochs" else QEMU_OPTIONS)
 
 
+@files.exclusive(paths.LINUX)
 def kernel() -> Path:
     """Debian's kernel, fetched and unpacked the first time."""
-    with files.exclusive(paths.LINUX):
-        return _kernel()
-
-
-def _kernel() -> Path:
     if found := _unpacked():
         return found
     progress = Progress(f"Fetching {META_PACKAGE}")

@@ -118,8 +118,6 @@ are downloaded the first time, unpacked without being installed, and packed into
 Each line is a trial of `tests/system/test_debian_programs.py`: what works shows the expected output there, and what does not is
 checked to fail still. The page is written by `python3 -m lab.programs`; a test compares.
 
-| program | what it is asked to do | works |
-|---|---|---|
 """
 
 
@@ -139,13 +137,16 @@ WHOLE = """
 Programs that bring hundreds of megabytes with them: `./corral test --all --filter test_whole_debian` has debootstrap install {count} packages and
 what they need into a folder, boots with it as the root, and tries each (`lab/whole_debian.py`).
 
+"""
+
+TABLE = """\
 | program | what it is asked to do | works |
 |---|---|---|
 """
 
 
-def _rows(trials: tuple[Trial, ...]) -> str:
-    return "".join(f"| {trial.name} | {trial.does} | {f'no: {trial.lacks}' if trial.lacks else 'yes'} |\n" for trial in trials)
+def _table(trials: tuple[Trial, ...]) -> str:
+    return TABLE + "".join(f"| {trial.name} | {trial.does} | {f'no: {trial.lacks}' if trial.lacks else 'yes'} |\n" for trial in trials)
 
 
 def page() -> str:
@@ -154,8 +155,8 @@ def page() -> str:
         left_out = [f"{name}: {why}" for name, why in go_tests.EXCLUDED.get(package, {}).items()]
         go_rows.append(f"| {package} | {'; '.join(left_out) or 'none'} |")
     head = HEAD.format(count=len(debian.package_names()))
-    whole = WHOLE.format(count=len(whole_debian.PACKAGES)) + _rows(whole_debian.TRIALS)
-    return head + _rows(TRIALS) + whole + GO + "\n".join(go_rows) + "\n"
+    whole = WHOLE.format(count=len(whole_debian.PACKAGES)) + _table(whole_debian.TRIALS)
+    return head + _table(TRIALS) + whole + GO + "\n".join(go_rows) + "\n"
 
 
 def main(arguments: list[str]) -> int:

@@ -69,17 +69,15 @@ TRIALS = (
 )  # fmt: skip
 
 
+@files.exclusive(FOLDER)
 def tree() -> Path:
     """The folder, made the first time, with the trials' sources as they are now."""
-    with files.exclusive(FOLDER):
-        root, stamp = FOLDER / "root", FOLDER / "installed"
-        digest = hashlib.sha256(" ".join((SUITE, *PACKAGES)).encode()).hexdigest()
-        if not (stamp.is_file() and stamp.read_text(encoding="ascii") == digest):
-            _install(root)
-            stamp.write_text(digest, encoding="ascii")
-        shutil.rmtree(root / PLACE, ignore_errors=True)
-        shutil.copytree(SOURCES, root / PLACE)
-        return root
+    root = FOLDER / "root"
+    digest = hashlib.sha256(" ".join((SUITE, *PACKAGES)).encode()).hexdigest()
+    files.make_once(root, FOLDER / "installed", digest, lambda: _install(root))
+    shutil.rmtree(root / PLACE, ignore_errors=True)
+    shutil.copytree(SOURCES, root / PLACE)
+    return root
 
 
 def _install(root: Path) -> None:
@@ -93,17 +91,17 @@ def _install(root: Path) -> None:
     progress.done()
 
 
-def in_guest(trial: Trial) -> str:
+def script(trial: Trial) -> str:
     """For a shell in the guest or, in the same root, on the host."""
-    return f"cd /{PLACE} && ({trial.command}); cd /"
+    return f"export PATH=/usr/sbin:/usr/bin LANG=C.UTF-8 HOME=/root; cd /{PLACE} && ({trial.command}); cd /"
 
 
 def main() -> int:
     root = tree()
     failed = 0
     for trial in TRIALS:
-        script = f"mount -t proc proc /proc; mount -t devpts devpts /dev/pts; {in_guest(trial)}"
-        ended = subprocess.run(["unshare", "--mount", "chroot", str(root), "bash", "-c", script], stdin=subprocess.DEVNULL,
+        mounts = "mount -t proc proc /proc; mount -t devpts devpts /dev/pts"
+        ended = subprocess.run(["unshare", "--mount", "chroot", str(root), "bash", "-c", f"{mounts}; {script(trial)}"], stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, text=True, check=False)  # fmt: skip
         works = re.fullmatch(trial.shows, ended.stdout) is not None
         failed += not works

@@ -118,7 +118,7 @@ class Together(unittest.TestCase):
         self.assertEqual(subprocess.check_output(command, cwd=paths.ROOT, text=True), "alone\n")
 
     def test_each_guest_boots_the_files_of_its_own_command(self) -> None:
-        command = [sys.executable, "-c", "from lab import guest; print(guest._work())"]
+        command = [sys.executable, "-c", "from lab import guest; print(guest._work().name)"]
         folders = [subprocess.check_output(command, cwd=paths.ROOT, text=True) for _ in range(2)]
         self.assertNotEqual(*folders)
         self.assertFalse(Path(folders[0].strip()).exists())

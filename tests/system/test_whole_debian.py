@@ -21,7 +21,7 @@ class Programs(SharedGuest, unittest.TestCase):
         return guest.Guest(machine, Boot(paths.KERNEL_ELF, paths.INITRAMFS, line), patience=PATIENCE_SECONDS)
 
     def attempt(self, trial: Trial) -> None:
-        answer = self.machine.run(f"export PATH=/usr/sbin:/usr/bin LANG=C.UTF-8 HOME=/root; {whole_debian.in_guest(trial)}")
+        answer = self.machine.run(whole_debian.script(trial))
         self.assertRegex(answer.output, re.compile(f"\\A{trial.shows}\\Z"), trial.command)
 
 
