@@ -2,7 +2,7 @@
 
 Their names are in debian-packages.txt; the versions are those that apt finds. What the unpacking gave is kept in
 build/debian as long as the list is the same. No script of a package is run, so what those would set up (users,
-alternatives) is not there; /init and the few files of /etc are those of user/root.
+alternatives) is not there; /init and the few files of /etc are those of user/root, and /usr/local/bin has our programs.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import shutil
 import stat
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from lab import cpio, files, packages, paths
 from lab.problem import Problem
@@ -30,6 +30,7 @@ LEFT_OUT = ("usr/share/doc", "usr/share/man", "usr/share/info", "usr/share/local
             "usr/lib/x86_64-linux-gnu/gconv", "usr/lib/gcc/x86_64-linux-gnu/12/lto1")  # fmt: skip
 KEPT = tuple(f"usr/lib/x86_64-linux-gnu/gconv{name}" for name in ("", "/gconv-modules", "/UTF-32.so"))
 STATIC_LIBRARIES = ("libc_nonshared.a", "libgcc.a", "libgcc_eh.a", "libpthread.a", "libdl.a", "librt.a", "libutil.a")
+OWN_PROGRAMS = "usr/local/bin"
 MEMORY_MIB = 1024  # what a guest with this initramfs needs
 
 
@@ -107,10 +108,10 @@ def _unpack(archive: Path, target: Path) -> None:
 
 
 def initramfs() -> Path:
-    """An initramfs whose root is Debian's, with our /init; packed again when the list or /init changed."""
+    """An initramfs whose root is Debian's, with our /init and programs (built before); packed again when any of it changed."""
     source, target = tree(), paths.DEBIAN / "initramfs.cpio"
     digest = hashlib.sha256()
-    for file in [Path(__file__), LIST, *_own_files()]:
+    for file in [Path(__file__), LIST, *_own_files().values()]:
         digest.update(file.read_bytes())
     with files.exclusive(paths.DEBIAN):
         files.make_once(target, paths.DEBIAN / "packed", digest.hexdigest(),
@@ -118,13 +119,16 @@ def initramfs() -> Path:
     return target
 
 
-def _own_files() -> list[Path]:
-    return sorted(file for file in (paths.USER_SOURCE / "root").rglob("*") if file.is_file())
+def _own_files() -> dict[str, Path]:
+    """By their names in the guest."""
+    skeleton = paths.USER_SOURCE / "root"
+    found = {str(file.relative_to(skeleton)): file for file in skeleton.rglob("*") if file.is_file()}
+    found |= {f"{OWN_PROGRAMS}/{file.name}": file for file in (paths.USER_BUILD / "programs").iterdir()}
+    return dict(sorted(found.items()))
 
 
 def _entries(source: Path) -> Iterator[cpio.Entry]:
-    skeleton = paths.USER_SOURCE / "root"
-    own = {str(file.relative_to(skeleton)): file for file in _own_files()}
+    own = _own_files()
     seen = set()
     for folder, folders, contents in os.walk(source):
         folders.sort()
@@ -141,6 +145,10 @@ def _entries(source: Path) -> Iterator[cpio.Entry]:
         if name not in seen:
             yield cpio.Entry(name, stat.S_IFDIR | MODES.get(name, 0o755))
     for name, path in own.items():
+        for folder in reversed(PurePosixPath(name).parents[:-1]):
+            if str(folder) not in seen:
+                seen.add(str(folder))
+                yield cpio.directory(str(folder))
         yield cpio.file(name, path.read_bytes(), executable=os.access(path, os.X_OK))
 
 

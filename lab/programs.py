@@ -113,7 +113,8 @@ HEAD = """\
 
 Programs as Debian 12 ships them, unmodified and dynamically linked, on 4 cores. `./corral run --debian -- python3 -c 'print(6 * 7)'`
 runs one, `./corral run --debian` gives a shell among them. The packages ({count} with their libraries, `lab/debian-packages.txt`)
-are downloaded the first time, unpacked without being installed, and packed into an initramfs (`lab/debian.py`).
+are downloaded the first time, unpacked without being installed, and packed into an initramfs (`lab/debian.py`), with our own
+programs (`corral-sched`, `corral-trace`, the loads) in `/usr/local/bin`.
 
 Each line is a trial of `tests/system/test_debian_programs.py`: what works shows the expected output there, and what does not is
 checked to fail still. The page is written by `python3 -m lab.programs`; a test compares.

@@ -151,6 +151,8 @@ def _follow(watch: Watch, rounds: Sequence[Round], record: Record, minutes: floa
             tell(f"{number} rounds, {time.monotonic() - begin:.0f} s, {one.end:.0f} s of the guest's clock")
             if time.monotonic() - begin > 60 * minutes:
                 break
+        if idle := [what for what, count in record.counted.items() if count == 0]:
+            raise Failure(f"no {idle[0]} in all that time")
     except Failure as failure:
         record.failure = f"round {record.rounds + 1}: {failure}"
     except Problem as problem:

@@ -57,6 +57,8 @@ def _stress_ng(chance: Random, seconds: int) -> str:
     return stress_ng({name: chance.randint(1, 2) for name in names}, seconds)
 
 
+# How much a probe does is told, and summed up by the soak; that it did nothing is no failure. Beside a load of real-time threads and
+# on few cores it may have none of a core for as long as it runs.
 def _probe(name: str, program: str, what: str, shows: str) -> Load:
     return Load(name, what, lambda _, seconds: f"/host/{program} {seconds}", shows,
                 files=lambda: {program: paths.USER_BUILD / "probes" / program}, prefix=True)
@@ -68,9 +70,9 @@ LOADS = {load.name: load for load in (
     Load("stress-ng", f"Debian's stress-ng with --verify: some of {', '.join(STRESSORS)}, at the same time", _stress_ng,
          "successful run completed", debian=True),
     Load("go", "some of Go's own tests of its standard library", go_load.draw, r"(?m)^PASS$", files=go_load.files, go=True),
-    _probe("wake-ups", "wakepairs", "futex waits and wakes with numbers that show a lost one", r"wakepairs: [1-9]\d* pairs"),
+    _probe("wake-ups", "wakepairs", "futex waits and wakes with numbers that show a lost one", r"wakepairs: \d+ pairs"),
     _probe("unmaps", "stalepages", "pages that are unmapped while other cores use them",
-           r"stalepages: [1-9]\d* unmaps.* 0 stale hits"),
+           r"stalepages: \d+ unmaps.* 0 stale hits"),
     _probe("lifecycles", "lifecycles", "processes and threads that are created and end in every way",
-           r"lifecycles: [1-9]\d* processes, [1-9]\d* threads"),
+           r"lifecycles: \d+ processes, \d+ threads"),
 )}  # fmt: skip

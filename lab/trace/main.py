@@ -36,7 +36,7 @@ def declare(parser: Parser) -> None:
 
 def _command(values: Namespace, program: list[str]) -> list[str]:
     """The program, among the guest's own, that traces the one asked for."""
-    return ["/bin/corral-trace", "-e", ",".join(values.events), "-t", TAG, RECORDS, *program]
+    return ["corral-trace", "-e", ",".join(values.events), "-t", TAG, RECORDS, *program]
 
 
 def execute(values: Namespace, program: list[str]) -> int:

@@ -33,6 +33,11 @@ class Programs(SharedGuest, unittest.TestCase):
         else:
             self.assertTrue(works, f"{trial.command}\nshowed\n{answer.output[-3000:]}\nnot\n{trial.shows}")
 
+    def test_our_own_programs_are_there(self) -> None:
+        assert self.machine is not None
+        answer = self.machine.run("corral-sched | head -n 1; mandelbrot 4 --iterations 10 | tail -n 1")
+        self.assertRegex(answer.output, r"\Aalgorithm .*\n.*checksum=[0-9a-f]{16}\n\Z")
+
     def test_the_meters_of_htop_move(self) -> None:
         """The core that computes has the full meter, also when it becomes another one."""
         machine, terminal = self.machine, Terminal(100, 30)

@@ -96,6 +96,17 @@ class OneProgram(unittest.TestCase):
             self.assertLessEqual(own[event], linux[event], event)
 
 
+class AmongDebiansPrograms(unittest.TestCase):
+    def test_one_of_them_is_traced(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            prefix = Path(name) / "trace"
+            command = [str(paths.ROOT / "corral"), "trace", "--debian", "--timeout", "120", "--events", "call", "--output", str(prefix),
+                       "--", "python3", "-c", "print(6 * 7)"]
+            ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+            self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
+            self.assertRegex(ended.stdout, r"42\n[\d.]+ ms: \d+ calls\n")
+
+
 class Control(SharedGuest, unittest.TestCase):
     def records(self, command: str, events: str = "on") -> list[records.Record]:
         assert self.machine is not None
