@@ -14,6 +14,8 @@ from lab import command_line, emulators, paths, payload, qemu
 from lab.machine import Boot, Machine
 
 HELPERS = paths.ROOT / "lab" / "gdb" / "corral_gdb.py"
+LOOK = ("corral-cores", "corral-queues", "corral-threads", "thread apply all backtrace 12")
+LOOK_SECONDS = 120.0  # a busy host, and thousands of threads
 SERIAL = paths.BUILD / "debug" / "serial.txt"
 
 
@@ -27,20 +29,29 @@ def somebody_waits(port: int = qemu.GDB_PORT) -> bool:
     return False
 
 
-def gdb_command(target: str) -> list[str]:
-    return [
-        "gdb", "-q", str(paths.KERNEL_ELF),
-        "-ex", "set pagination off",
-        "-ex", "set confirm off",
-        "-x", str(HELPERS),
-        "-ex", f"target remote {target}",
-        "-ex", "info threads",
-    ]  # fmt: skip
+def gdb_command(target: str, *commands: str) -> list[str]:
+    settings = ("set pagination off", "set confirm off", f"source {HELPERS}", f"target remote {target}")
+    return ["gdb", "-q", str(paths.KERNEL_ELF), *(word for command in (*settings, *commands) for word in ("-ex", command))]
+
+
+def seen(target: str, patience: float = LOOK_SECONDS) -> str:
+    """Cores, queues, threads and what each core executes, in a guest that goes on afterwards; or why that cannot be seen.
+
+    `target`: the socket of a guest that was started with one for debuggers.
+    """
+    command = [*gdb_command(target, *LOOK), "-batch"]
+    try:
+        ended = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                               errors="replace", timeout=patience, check=False)
+    except subprocess.TimeoutExpired as late:
+        said = late.stdout or b""
+        return f"gdb had not seen all after {patience:.0f} s\n{said.decode(errors='replace') if isinstance(said, bytes) else said}"
+    return ended.stdout
 
 
 def debug(machine: Machine, append: str, program: list[str]) -> int:
     if somebody_waits():
-        return subprocess.run(gdb_command(f":{qemu.GDB_PORT}"), check=False).returncode
+        return subprocess.run(gdb_command(f":{qemu.GDB_PORT}", "info threads"), check=False).returncode
     argv, files = payload.resolve(program)
     directory = SERIAL.parent
     directory.mkdir(parents=True, exist_ok=True)
@@ -51,7 +62,7 @@ def debug(machine: Machine, append: str, program: list[str]) -> int:
     print(f"The guest's serial line goes to {paths.shown(SERIAL)} (tail -f shows it).")
     try:
         _await_door(guest)
-        return subprocess.run(gdb_command(f":{qemu.GDB_PORT}"), check=False).returncode
+        return subprocess.run(gdb_command(f":{qemu.GDB_PORT}", "info threads"), check=False).returncode
     finally:
         emulators.stop(guest)
 

@@ -2,6 +2,7 @@
 
   corral-cores          every core: its state and the thread it runs
   corral-queues         every core's run queue: who runs, who waits
+  corral-threads        every thread: its state, where it is, and what is asked of it
   corral-frame THREAD   a thread's saved user registers, by its number
 
 They read the kernel's structures by their debug information and call nothing in
@@ -15,6 +16,7 @@ import gdb
 
 CORE_TABLE = "'corral::cores::(anonymous namespace)::table'"
 CORE_COUNT = "'corral::cores::(anonymous namespace)::detected'"
+REQUESTS, ON_THE_WAY = 0xF, 0x10  # of Thread::requests_
 PROCESS_TABLE = "'corral::(anonymous namespace)::table'"
 LONGEST = 100_000  # of a list: what is longer is a broken list
 
@@ -74,12 +76,16 @@ def waiting(queue: gdb.Value) -> Iterator[gdb.Value]:
     raise gdb.GdbError("this list does not end: it is broken, or was caught in the middle of a change")
 
 
-def all_threads(link: gdb.Value) -> Iterator[gdb.Value]:
-    """In the order of their numbers: the tree below `link`."""
+def threads() -> Iterator[gdb.Value]:
+    """In the order of their numbers."""
+    return _below(gdb.parse_and_eval(PROCESS_TABLE)["threads_"]["root_"])
+
+
+def _below(link: gdb.Value) -> Iterator[gdb.Value]:
     if int(link) != 0:
-        yield from all_threads(link["left_"])
+        yield from _below(link["left_"])
         yield containing(link, thread_type(), "table_link_")
-        yield from all_threads(link["right_"])
+        yield from _below(link["right_"])
 
 
 class Cores(gdb.Command):
@@ -123,6 +129,27 @@ class Queues(gdb.Command):
                 print(f"    {describe(thread)}, nice {int(thread['entity']['nice'])}, has run for {ran} ns")
 
 
+class Threads(gdb.Command):
+    """corral-threads: every thread, its state, where it is, what is asked of it, and its call."""
+
+    def __init__(self) -> None:
+        super().__init__("corral-threads", gdb.COMMAND_STATUS)
+
+    def invoke(self, argument: str, from_tty: bool) -> None:
+        most_cores = gdb.parse_and_eval(CORE_TABLE).type.range()[1] + 1
+        for thread in threads():
+            home = int(thread["home_"]["value_"]["value"])
+            where = f"home core {home}" if home < most_cores else "no home"
+            requests = int(thread["requests_"]["value_"])
+            asked = f", asked for {requests & REQUESTS:#x}" if requests & REQUESTS else ""
+            message = ", a message is on the way" if requests & ON_THE_WAY else ""
+            print(f"process {int(thread['process_'].dereference()['id_']['value'])} {describe(thread)}, "
+                  f"{where}, {enumerator(thread['entity']['place'])}{asked}{message}, "
+                  f"rip {int(thread['frame']['rip']) & (2**64 - 1):#x} rax {int(thread['frame']['rax'])} "
+                  f"rdi {int(thread['frame']['rdi']) & (2**64 - 1):#x} "
+                  f"step {thread['current_step'].format_string(symbols=True)}")
+
+
 class Frame(gdb.Command):
     """corral-frame THREAD: the user registers that the kernel saved of this thread."""
 
@@ -136,8 +163,7 @@ class Frame(gdb.Command):
         words = gdb.string_to_argv(argument)
         if len(words) != 1 or not words[0].isdigit():
             raise gdb.GdbError("corral-frame THREAD: give a thread's number, as corral-cores and ps show it")
-        root = gdb.parse_and_eval(PROCESS_TABLE)["threads_"]["root_"]
-        for thread in all_threads(root):
+        for thread in threads():
             if int(thread["id_"]["value"]) == int(words[0]):
                 self._show(thread)
                 return
@@ -153,4 +179,5 @@ class Frame(gdb.Command):
 
 Cores()
 Queues()
+Threads()
 Frame()

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab import debian, guest, paths, payload, verdict
+from lab import debian, debugger, guest, paths, payload, verdict
 from lab.problem import Problem
 from lab.soak import accounts, script
 from lab.soak.accounts import Account
@@ -170,7 +170,7 @@ def run(rounds: Sequence[Round], setting: Setting, record: Record, tell: Callabl
     with tempfile.TemporaryDirectory(prefix="corral-soak-") as work:
         initramfs = payload.initramfs(files, Path(work), base)
         with guest.corral(setting.cores, program=["sh", "/host/soak.sh"], initramfs=initramfs, options="quiet", seed=setting.seed,
-                          memory_mib=setting.memory_mib, invariants_hold=False) as machine:  # told below
+                          memory_mib=setting.memory_mib, gdb=True, invariants_hold=False) as machine:  # violations are told below
             watch = Watch(machine)
             try:
                 _follow(watch, rounds, record, setting.minutes, tell)
@@ -179,12 +179,14 @@ def run(rounds: Sequence[Round], setting: Setting, record: Record, tell: Callabl
                 raise
             finally:
                 if record.failure:
-                    _keep(record, watch.last + watch.said, machine.said())
+                    _keep(record, watch.last + watch.said, machine)
 
 
-def _keep(record: Record, rounds: str, console: str) -> None:
+def _keep(record: Record, rounds: str, machine: guest.Guest) -> None:
+    seen = debugger.seen(str(machine.gdb_socket)) if machine.alive() else "the emulator has ended"
+    parts = (record.again, record.failure, "--- its last rounds ---", rounds, machine.said(), "--- gdb ---", seen, "")
     kept(record).parent.mkdir(parents=True, exist_ok=True)
-    kept(record).write_text("\n".join((record.again, record.failure, "--- its last rounds ---", rounds, console, "")), encoding="utf-8")
+    kept(record).write_text("\n".join(parts), encoding="utf-8")
 
 
 def kept(record: Record) -> Path:

@@ -83,7 +83,7 @@ def execute(values: Namespace, _: list[str]) -> int:
     wanted = [(name, loads_of(name, values)) for name in names]
     check_cores(values.cores, "qemu")
     memory_mib(values.memory)
-    packages.ensure(["build", "qemu", *(["go"] if any(load.go for _, loads in wanted for load in loads) else [])], yes=values.yes)
+    packages.ensure(["build", "qemu", "debug", *(["go"] if any(load.go for _, loads in wanted for load in loads) else [])], yes=values.yes)
     build.build_system(verbose=values.verbose)
     found = []
     for name, loads in wanted:

@@ -20,7 +20,7 @@ USES = {
     "host": ("host-tests",),
     "simulator": ("simulator", "cluster"),
     "kernel": ("build", "qemu"),
-    "system": ("build", "qemu", "model", "image", "uefi", "linux", "bochs", "plot", "go", "report", "browser"),
+    "system": ("build", "qemu", "model", "image", "uefi", "linux", "bochs", "plot", "go", "report", "browser", "debug"),
 }
 SUITES = tuple(USES)
 
