@@ -12,6 +12,7 @@ status is not looked at.
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import subprocess
 import time
@@ -28,6 +29,9 @@ MHZ = 100
 EPOCH = 1_000_000_000
 POLL_SECONDS = 0.05
 PANIC_GRACE_SECONDS = 2.0
+DISPLAY_SECONDS = 10.0
+MOST_STARTS = 20
+NO_DISPLAY = "RFB could not bind any port"
 
 
 @dataclass(frozen=True)
@@ -85,13 +89,30 @@ def configuration(session: Session, image: Path, cores: int, memory_mib: int, se
 
 
 def start(session: Session, image: Path, cores: int, memory_mib: int, serial: str | None = None) -> subprocess.Popen[bytes]:
-    """Starts Bochs in the background, in a process group of its own."""
+    """Starts Bochs in the background, in a process group of its own; returns when it runs, or has ended.
+
+    Its display is the first free TCP port of some. Two that reach for the same one at the same moment leave one of them without,
+    which ends before the guest has begun: that one is started again.
+    """
     if shutil.which("bochs") is None or not Path(BIOS).exists() or not Path(VGA_BIOS).exists():
         raise Problem("Bochs or its firmware is not installed", "./corral setup bochs")
     session.directory.mkdir(parents=True, exist_ok=True)
+    session.configuration.write_text(configuration(session, image, cores, memory_mib, serial), encoding="utf-8")
+    for _ in range(MOST_STARTS):
+        child = _start_once(session)
+        deadline = time.monotonic() + DISPLAY_SECONDS
+        while child.poll() is None and not _listens(child.pid) and time.monotonic() < deadline:
+            time.sleep(POLL_SECONDS)
+        if child.poll() is None or NO_DISPLAY not in emulators.said(session.debug_console):
+            return child
+        emulators.stop(child)
+        time.sleep(random.uniform(0, 4 * POLL_SECONDS))
+    raise Problem("Bochs found none of the TCP ports 5900 to 5949 free, of which it needs one", "end what uses them: ss -ltp")
+
+
+def _start_once(session: Session) -> subprocess.Popen[bytes]:
     for stale in (session.serial, session.debug_console, session.log):
         stale.unlink(missing_ok=True)
-    session.configuration.write_text(configuration(session, image, cores, memory_mib, serial), encoding="utf-8")
     script = session.directory / "debugger-script"
     script.write_text("c\n", encoding="ascii")
     with open(session.debug_console, "wb") as output:
@@ -100,6 +121,16 @@ def start(session: Session, image: Path, cores: int, memory_mib: int, serial: st
             stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
             env={**os.environ, "TERM": "dumb"},
         )  # fmt: skip
+
+
+def _listens(process: int) -> bool:
+    """Whether one of its sockets waits for TCP connections (proc(5): state 0A, the inode in column 10)."""
+    lines = Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]
+    waiting = {f"socket:[{line.split()[9]}]" for line in lines if line.split()[3] == "0A"}
+    try:
+        return any(os.readlink(entry.path) in waiting for entry in os.scandir(f"/proc/{process}/fd"))
+    except OSError:  # it has ended, or closed that descriptor just now
+        return False
 
 
 def run(
@@ -122,12 +153,13 @@ def run(
                 if fresh:
                     watch(fresh)
             if ended:
-                return session.serial.read_text(encoding="utf-8", errors="replace") if session.serial.exists() else ""
-            if panicked is None and verdict.PANIC.search(session.debug_console.read_text(encoding="utf-8", errors="replace")):
+                if seen == 0:
+                    raise Problem(f"Bochs ended before the guest had said anything:\n{emulators.said(session.debug_console)[-1500:]}", status=GUEST_BROKE)
+                return emulators.said(session.serial)
+            if panicked is None and verdict.PANIC.search(emulators.said(session.debug_console)):
                 panicked = time.monotonic()
             if panicked is not None and time.monotonic() > panicked + PANIC_GRACE_SECONDS:
-                account = session.serial.read_text(encoding="utf-8", errors="replace") if session.serial.exists() else ""
-                raise Problem(f"the kernel panicked in Bochs:\n{account[-3000:]}", status=GUEST_BROKE)
+                raise Problem(f"the kernel panicked in Bochs:\n{emulators.said(session.serial)[-3000:]}", status=GUEST_BROKE)
             if time.monotonic() > deadline:
                 raise Problem(f"Bochs did not end within {timeout:g} s", "give a longer --timeout", TIMED_OUT)
             time.sleep(POLL_SECONDS)

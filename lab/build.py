@@ -12,7 +12,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab import files, paths
+from lab import files, paths, stack_source
 from lab.problem import Problem
 from lab.progress import Progress
 
@@ -43,6 +43,7 @@ HOST_TESTS = Project("host tests", paths.HOST_TESTS_SOURCE, paths.HOST_TESTS_BUI
 
 def build(project: Project, *, verbose: bool = False) -> None:
     """Configures the project when needed and builds it. A Problem when that fails."""
+    _prepare(project)
     with files.exclusive(project.build):
         progress = Progress(f"Building the {project.title}")
         with open(project.build / "corral-build.log", "wb") as log:
@@ -56,11 +57,18 @@ def build(project: Project, *, verbose: bool = False) -> None:
 
 def configure(project: Project, *, verbose: bool = False) -> None:
     """Writes the project's list of compilations anew, and compiles nothing."""
+    _prepare(project)
     with files.exclusive(project.build):
         progress = Progress(f"Writing the {project.title}")
         with open(project.build / "corral-build.log", "wb") as log:
             _configure(project, progress, log, verbose)
         progress.done(quiet=True)
+
+
+def _prepare(project: Project) -> None:
+    """Fetches what it is built from and does not contain."""
+    if project.source == paths.KERNEL_SOURCE:
+        stack_source.ensure()
 
 
 def _configure(project: Project, progress: Progress, log: object, verbose: bool) -> None:

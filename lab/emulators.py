@@ -12,6 +12,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Sequence
+from pathlib import Path
 
 from lab.problem import Problem
 
@@ -29,6 +30,11 @@ def start(command: Sequence[str], **settings: object) -> subprocess.Popen[bytes]
         raise Problem(f"{with_parent[0]} cannot be found", "install Debian's util-linux, and look whether it is in PATH") from None
     _running.add(child)
     return child
+
+
+def said(file: Path) -> str:
+    """What has come into one of an emulator's files so far, whatever bytes those are."""
+    return file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
 
 
 def stop(child: subprocess.Popen[bytes]) -> None:

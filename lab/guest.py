@@ -97,10 +97,10 @@ class Guest:
 
     # --- waiting -------------------------------------------------------------
 
-    def expect(self, pattern: str | re.Pattern[str]) -> re.Match[str]:
-        """Waits until `pattern` appears in what was not yet consumed."""
+    def expect(self, pattern: str | re.Pattern[str], *, within: float | None = None) -> re.Match[str]:
+        """Waits until `pattern` appears in what was not yet consumed, for `within` seconds if not for the guest's patience."""
         wanted = re.compile(pattern)
-        deadline = time.monotonic() + self._patience
+        deadline = time.monotonic() + (self._patience if within is None else within)
         while True:
             if found := wanted.search(self.text, self._at):
                 self._at = found.end()
@@ -139,8 +139,7 @@ class Guest:
 
     def debug_console(self) -> str:
         """Everything written to port 0xE9 so far."""
-        file = self._directory / "e9"
-        return file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
+        return emulators.said(self._directory / "e9")
 
     def alive(self) -> bool:
         return self._child.poll() is None

@@ -25,13 +25,15 @@ QEMU_OPTIONS = ("no_timer_check", "tsc=reliable")
 # MWAIT loses wake-ups in Bochs; its cores run at a known 100 MHz.
 BOCHS_OPTIONS = ("idle=halt", "tsc_early_khz=100000", "tsc=reliable")
 
+BEGIN = "linux: begin"  # printed before the given script
 # The first process, as ours behaves: run the given script and power off, or a shell.
-INIT = """#!/bin/sh
+INIT = f"""#!/bin/sh
 export PATH=/bin:/host HOME=/ TERM=linux PS1='# '
 mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
 if [ -f /host/script.sh ]; then
+  echo '{BEGIN}'
   sh /host/script.sh
 else
   setsid cttyhack sh

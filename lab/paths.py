@@ -14,6 +14,7 @@ TEST_KERNEL_ELF = KERNEL_BUILD / "corral-test.elf"
 CHECKED_KERNEL_BUILD = BUILD / "kernel-checked"
 CHECKED_KERNEL_ELF = CHECKED_KERNEL_BUILD / "corral.elf"
 TIDY_BUILD = BUILD / "tidy"
+STACK_SOURCE = BUILD / "lwip" / "source"
 
 USER_SOURCE = ROOT / "user"
 USER_BUILD = BUILD / "user"

@@ -106,6 +106,9 @@ TRIALS = (
           f"{loads.stress_ng(dict.fromkeys(loads.STRESSORS, 1), 5)} 2>&1 | grep -c 'successful run'", r"1\n"),
     Trial("redis", "the server on a UNIX socket, its client and its benchmark", "timeout 180 sh /host/redis.sh",
           r'PONG\nOK\n"value"\n2\n'),
+    Trial("redis over TCP", "the same at a port of 127.0.0.1", "timeout 180 sh /host/redis.sh tcp", r'PONG\nOK\n"value"\n2\n'),
+    Trial("python3, its servers", "HTTP with a thread for each request, asyncio, xmlrpc, objects between processes, UDP, over 127.0.0.1",
+          "timeout 120 python3 -W ignore /host/servers.py 2> /dev/null", r"page 200 40\necho hello\nsum 5\nobject {'a': 1}\nanswer b'ping'\n"),
 )
 
 HEAD = """\

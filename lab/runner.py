@@ -141,7 +141,7 @@ def _wait(child: subprocess.Popen[bytes], debug_console: Path, request: Request)
         now = time.monotonic()
         if request.timeout is not None and now - begin > request.timeout:
             return "timeout"
-        if request.program and panic_seen is None and verdict.PANIC.search(_text(debug_console)):
+        if request.program and panic_seen is None and verdict.PANIC.search(emulators.said(debug_console)):
             panic_seen = now
         if panic_seen is not None and now - panic_seen > PANIC_GRACE_SECONDS:
             return "panic"
@@ -168,7 +168,7 @@ def _conclude(request: Request, outcome: str, debug_console: Path) -> int:
     if outcome == "timeout":
         print(f"corral: stopped after {request.timeout:g} s (--timeout)", file=sys.stderr)
         return TIMED_OUT
-    text = _text(debug_console)
+    text = emulators.said(debug_console)
     said = verdict.of(text)
     if outcome == "left" and said.message and not verdict.PANIC.search(text):
         return 0  # the user left on purpose
@@ -177,7 +177,3 @@ def _conclude(request: Request, outcome: str, debug_console: Path) -> int:
     if request.on_end is not None:
         request.on_end(text)
     return said.status
-
-
-def _text(file: Path) -> str:
-    return file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""

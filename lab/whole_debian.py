@@ -20,8 +20,9 @@ from lab.progress import Progress
 from lab.trial import Trial
 
 SUITE = "bookworm"
-PACKAGES = ("emacs-nox", "erlang-base", "ffmpeg", "g++", "gcc", "golang-go", "guile-3.0", "libc6-dev", "lsof", "ltrace", "make", "nodejs",
-            "openjdk-17-jdk-headless", "parallel", "perl", "php-cli", "pigz", "postgresql", "procps", "psmisc", "rsync", "ruby", "rustc", "sbcl", "socat",
+PACKAGES = ("apache2-utils", "curl", "emacs-nox", "erlang-base", "ffmpeg", "g++", "gcc", "golang-go", "guile-3.0", "iperf3", "libc6-dev", "lsof",
+            "ltrace", "make", "mariadb-server", "memcached", "netcat-openbsd", "nginx-light", "nodejs", "openjdk-17-jdk-headless", "openssh-client",
+            "openssh-server", "parallel", "perl", "php-cli", "pigz", "postgresql", "procps", "psmisc", "rsync", "ruby", "rustc", "sbcl", "socat",
             "tcl", "tmux", "valgrind", "vim-tiny", "xz-utils", "zstd")  # fmt: skip
 FOLDER = paths.BUILD / "whole-debian"
 SOURCES = paths.SYSTEM_TESTS / "whole_debian"
@@ -66,6 +67,15 @@ TRIALS = (
           "-c:v libx264 -y /tmp/film.mp4 && ffmpeg -v error -i /tmp/film.mp4 -f framemd5 - | grep -vc '^#'", r"10\n"),
     Trial("lsof, fuser, killall, pstree", "who has which file open", "lsof -p $$ | grep -c txt; fuser /bin/bash 2> /dev/null | grep -qw $$ && echo found; "
           "killall -0 bash && pstree $$ | grep -c pstree", r"1\nfound\n1\n"),
+    Trial("nginx, curl, ab", "four workers, a proxy, a reload while it serves; sixteen clients at once", "bash nginx.sh",
+          r"served\nsame\n404\n(Complete requests: +500\nFailed requests: +0\n){2}served\n"),
+    Trial("openssh", "a command, a terminal, a copy, a port passed on, another user", "bash ssh.sh", r"command\n7\nterminal\ncopied\nvisitor\n/home/visitor\n"),
+    Trial("mariadb", "a database made, a table asked over TCP, four clients", "bash mariadb.sh",
+          r"5000\t12502500\nn77\n\tNumber of clients running queries: 4\n"),
+    Trial("apt", "a package from a repository installed and removed", "bash apt.sh", r"from the package\nremoved\n"),
+    Trial("memcached", "a value kept and given back", "bash memcached.sh", r"STORED\nVALUE a 0 3\nxyz\nEND\n"),
+    Trial("iperf3", "TCP in two connections, UDP", "for how in '-P 2' '-u -b 10M'; do iperf3 -s -1 -B 127.0.0.1 -p 15201 > /tmp/iperf & "
+          "sleep 1; iperf3 -c 127.0.0.1 -p 15201 -t 1 $how | tail -1; wait; done", r"iperf Done\.\niperf Done\.\n"),
 )  # fmt: skip
 
 

@@ -19,6 +19,7 @@
 #include "memory/heap.h"
 #include "memory/large_page.h"
 #include "memory/page_allocator.h"
+#include "net/stack.h"
 #include "platform/pc/core_start.h"
 #include "platform/pc/debug_port.h"
 #include "platform/pc/platform.h"
@@ -184,6 +185,7 @@ void kernel_main(BootInfo& info) {
   ThreadCounters::start(options.counters);
   abi::initialise_system_calls();
   ipc::semaphores::initialise();
+  net::initialise();
   must(vdso::initialise(), "no memory for the pages that programs read the clock from");
   const auto* archive = arch::direct<const u8>(info.initramfs);
   must(fs::initialise({archive, info.initramfs_size}, info.command_line), "the file systems cannot be started");

@@ -30,8 +30,7 @@ void on_time(CallWatchTimer& source) {
   cores::online().for_each([&](CoreId id) {
     Core& core = cores::get(id);
     if (id == here || !core.in_guarded_call()) return;
-    core.expect_nmi();
-    source.send_nmi(core.hardware_id());
+    if (core.expected_nmi().expect()) source.send_nmi(core.hardware_id());
   });
 }
 
@@ -39,7 +38,7 @@ bool on_nmi(arch::TrapFrame& frame) {
   CallWatchTimer* source = timer.load(Order::acquire);
   if (source == nullptr) return false;
   Core& here = this_core();
-  bool expected = here.take_expected_nmi();
+  bool expected = here.expected_nmi().take();
   if (here.state() == CoreState::bootstrap && !__atomic_load_n(&detail::asleep, __ATOMIC_RELAXED) && source->due()) {
     on_time(*source);
     expected = true;

@@ -6,6 +6,7 @@
 
 #include "arch/processor.h"
 #include "core/doorbell.h"
+#include "core/expected_nmi.h"
 #include "core/mailbox.h"
 #include "core/outbox.h"
 #include "core/timer_queue.h"
@@ -49,8 +50,8 @@ class Core final : public Device {
   [[nodiscard]] bool asleep() const { return asleep_.load(Order::seq_cst); }
   // In a guarded call at this moment (arch/guarded_call.h).
   [[nodiscard]] bool in_guarded_call() const { return __atomic_load_n(&area_.guarded_resume, __ATOMIC_RELAXED) != 0; }
-  // The next NMI is one that another core sends.
-  void expect_nmi() { __atomic_store_n(&area_.asked_nmis, 1, __ATOMIC_SEQ_CST); }
+  // NMIs that other cores send this one. Any core.
+  [[nodiscard]] ExpectedNmi<>& expected_nmi() { return expected_nmi_; }
 
   // ---- own ---------------------------------------------------------------------------------------------------
   // The first thing in each interrupt that may end sleep(), so that nothing is called from there unwatched (core/call_watch.h).
@@ -58,7 +59,6 @@ class Core final : public Device {
     if (asleep_.load(Order::relaxed)) [[unlikely]]
       end_sleep();
   }
-  [[nodiscard]] bool take_expected_nmi() { return __atomic_exchange_n(&area_.asked_nmis, 0, __ATOMIC_SEQ_CST) != 0; }
   // Handles all messages waiting. Interrupts off, at a point where the current step is finished.
   void drain_mailbox();
   [[nodiscard]] bool has_mail() const { return !mailbox_.empty(); }
@@ -133,6 +133,7 @@ class Core final : public Device {
   Atomic<bool> asleep_{false};  // own writes
 
   alignas(cache_line) Doorbell<> doorbell_;  // shared
+  ExpectedNmi<> expected_nmi_;  // shared
   Mailbox<mailbox_capacity> mailbox_;  // shared
 };
 

@@ -15,7 +15,7 @@ namespace corral {
 
 class SharedTimer {
  public:
-  explicit SharedTimer(SpinLock& lock) : lock_{lock} {}
+  constexpr explicit SharedTimer(SpinLock& lock) : lock_{lock} {}
   SharedTimer(const SharedTimer&) = delete;
   SharedTimer& operator=(const SharedTimer&) = delete;
 

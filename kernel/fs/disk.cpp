@@ -2,8 +2,10 @@
 #include "fs/disk.h"
 
 #include "core/core.h"
+#include "device/clock.h"
 #include "device/virtio/block.h"
 #include "fs/anonymous.h"
+#include "fs/device_flush.h"
 #include "fs/partitions.h"
 #include "fs/positioned_file.h"
 #include "fs/step_memory.h"
@@ -11,6 +13,7 @@
 #include "lib/format.h"
 #include "memory/heap.h"
 #include "task/thread.h"
+#include "trace/log.h"
 
 namespace corral::fs {
 
@@ -160,6 +163,23 @@ Result<void> Disk::flush_all() {
     if (!flushed.ok() && flushed.error() == Errno::blocked) break;
   }
   return outcome;
+}
+
+bool Disk::flush_at_end(void (*poll)(), Duration limit) {
+  static constinit DeviceFlush flushes[most_disks];
+  const Instant end = clock::now() + limit;
+  for (u64 i = 0; i < most_disks; ++i) {
+    Disk* disk = disks[i * minors_of_disk];
+    if (disk != nullptr && !disk->device_.read_only() && !flushes[i].busy()) flushes[i].start(disk->device_);
+  }
+  bool all_kept = true;
+  for (u64 i = 0; i < most_disks; ++i) {
+    while (flushes[i].busy() && clock::now() < end) poll();
+    if (!flushes[i].busy() && !flushes[i].failed()) continue;
+    log::error("{}: it may not keep what was written last", disks[i * minors_of_disk]->device_name());
+    all_kept = false;
+  }
+  return all_kept;
 }
 
 Attributes Disk::attributes() {

@@ -21,6 +21,9 @@ class Disk final : public Inode, private FilePages::Store {
   static void poll_all();
   // flush() for all disks that file systems are mounted from, whatever one of them answers.
   static Result<void> flush_all();
+  // The machine is about to be switched off: the same for all disks that can be written, without a thread. False: one of them has not
+  // answered in time, or that it could not, which the log tells.
+  static bool flush_at_end(void (*poll)(), Duration limit);
 
   // `whole`: of which it is a partition; null: of none.
   Disk(BlockDevice& device, u32 minor, Disk* whole);

@@ -155,18 +155,23 @@ void poll_devices() {
   nine::Server::poll_all();
   Disk::poll_all();
 }
+
+// All that is to be written has been, for good.
+bool write_for_good() {
+  constexpr Duration patience = seconds(20);
+  return write_back::finish(poll_devices, patience) && Disk::flush_at_end(poll_devices, patience);
+}
 }  // namespace
 
 void shut_down() {
-  constexpr Duration patience = seconds(20);
   for (u32 number = 0;; ++number) {
     const Ref<FileSystem> file_system = mounted(number);
     if (!file_system) break;
     file_system->shut_down(poll_devices);
   }
   ext2::shut_down_detached(poll_devices);
-  bool finished = write_back::finish(poll_devices, patience);
-  if (finished && ext2::mark_all_in_order()) finished = write_back::finish(poll_devices, patience);
+  bool finished = write_for_good();
+  if (finished && ext2::mark_all_in_order()) finished = write_for_good();
   if (!finished) log::error("files: not everything could be written");
   console_terminal().flush_now();
 }
@@ -174,11 +179,20 @@ void shut_down() {
 namespace {
 
 // As directory_below, for a step that may be run again: it is asked for in the same way each time.
-Result<Ref<Inode>> directory_made(Inode& parent, std::string_view name, u32 permissions) {
-  Result<Ref<Inode>> made = parent.create(name, {.type = FileType::directory, .permissions = permissions});
+Result<Ref<Inode>> directory_made(Inode& root, std::string_view path, u32 permissions) {
+  const std::string_view name{path.data() + 1, path.size() - 1};
+  Result<Ref<Inode>> made = root.create(name, {.type = FileType::directory, .permissions = permissions});
   if (made.ok() || made.error() == Errno::blocked) return made;
-  return parent.lookup(name);
+  return root.lookup(name);
 }
+
+// What is in memory although the root is not: what Debian keeps there, or may keep there, and what no folder of the host can hold (sockets).
+struct InMemory {
+  std::string_view path;
+  u32 permissions;
+  Ref<Inode> directory;
+  Ref<FileSystem> file_system;
+};
 
 }  // namespace
 
@@ -189,13 +203,14 @@ Result<void> change_root(Thread& thread, std::string_view source) {
   Ref<FileSystem> file_system = TRY(nine::mount(thread, tag));
   Ref<Inode> root = file_system->root();
   mounts::Moved moved[] = {{"/dev", {}}, {"/proc", {}}, {"/sys", {}}};
-  for (mounts::Moved& place : moved) {
-    place.directory = TRY(directory_made(*root, {place.path.data() + 1, place.path.size() - 1}, 0755));
+  for (mounts::Moved& place : moved) { place.directory = TRY(directory_made(*root, place.path, 0755)); }
+  InMemory in_memory[] = {{"/tmp", 01777, {}, {}}, {"/run", 0755, {}, {}}};
+  for (InMemory& place : in_memory) {
+    place.directory = TRY(directory_made(*root, place.path, place.permissions));
+    place.file_system = TRY(RamFileSystem::create("tmpfs", memory::page_statistics().total / 2, place.permissions));
   }
-  Ref<Inode> temporary = TRY(directory_made(*root, "tmp", 01777));
-  Ref<FileSystem> in_memory = TRY(RamFileSystem::create("tmpfs", memory::page_statistics().total / 2, 01777));
   TRY(mounts::replace_root(file_system, tag, moved));
-  TRY(mounts::add(*temporary, in_memory, "/tmp", "tmpfs", false));
+  for (InMemory& place : in_memory) TRY(mounts::add(*place.directory, place.file_system, place.path, "tmpfs", false));
   Resources& resources = Resources::of(thread.process());
   resources.set_root(root);
   resources.set_directory(root);

@@ -24,9 +24,9 @@ Result<void> initialise(std::span<const u8> archive, std::string_view command_li
 // Lets programs make the kernel fail on purpose through /proc/provoke. Boot context.
 void allow_provocations();
 
-// Makes another file system the root: `source` is 9p:TAG, the folder of the host with that mount tag. /dev, /proc and /sys move there, /tmp becomes
-// a file system in memory; directories for them are made where there are none. `thread` is the first process's, in its step, which
-// answers blocked and runs this again until it is done. einval: no such kind of source; enodev: no such tag; eio.
+// Makes another file system the root: `source` is 9p:TAG, the folder of the host with that mount tag. /dev, /proc and /sys move there, /tmp and
+// /run become file systems in memory; directories for them are made where there are none. `thread` is the first process's, in its step,
+// which answers blocked and runs this again until it is done. einval: no such kind of source; enodev: no such tag; eio.
 Result<void> change_root(Thread& thread, std::string_view source);
 
 // Connects the terminal with every console device that is registered: their input is read from now on.

@@ -20,7 +20,7 @@ class HeapArray {
   // Once; enomem. What the elements are is not known. 0: there are none. `count` times their size must not overflow.
   Result<void> allocate(u64 count) {
     if (count == 0) return {};
-    data_ = static_cast<T*>(memory::allocate(count * sizeof(T)));
+    data_ = static_cast<T*>(memory::allocate(count * sizeof(T)));  // NOLINT(bugprone-sizeof-expression): T may be a pointer
     if (data_ == nullptr) return Errno::enomem;
     count_ = count;
     return {};

@@ -16,6 +16,8 @@ enum class Capability : u8 {
   setuid = 7,
   setpcap = 8,
   linux_immutable = 9,
+  net_bind_service = 10,
+  net_admin = 12,
   ipc_lock = 14,
   ipc_owner = 15,
   sys_chroot = 18,

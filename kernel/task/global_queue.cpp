@@ -80,9 +80,15 @@ void Executive::invite_guest() {
   if (!scheduling().global_queue().in_use()) return empty_global();
   Scheduler& own = *core_.scheduler;
   if (!own.wants_guest() || !takes_from_global()) return;
+  interleave::point();  // the groups may change before somebody is taken
   Thread* const guest = take_first_from_global();
   if (guest == nullptr) return;
   interleave::point();
+  // Its mask may be newer than the groups by which this core came here: the message about them has not been read yet.
+  if (scheduling().is_settled(guest->entity) && !guest->entity.allowed.contains(core_.id())) {
+    (void)enter_global_again(*guest);
+    return;
+  }
   if (guest->entity.has_run()) note_migration(*guest, guest->entity.last_core, core_.id(), MigrationReason::global);
   scheduling().send(guest->entity, core_.id());
   if (!enqueue_here(*guest, EnqueueReason::migrated)) return;

@@ -4,7 +4,7 @@
 usage: check_layers.py REPOSITORY [--dot FILE]
 
 The order of the rooms, from the top (see docs/):
-  boot, abi → fs, ipc → task → vm, sched engine → core → device → arch → memory
+  boot, abi → fs, ipc, net → task → vm, sched engine → core → device → arch → memory
   → sync, trace → arch contract → lib
 `arch` is what stands in arch/<name>/ itself: it fulfils the contract (the
 headers of arch/<name>/include) by means of memory and below. platform/ stands
@@ -21,7 +21,7 @@ from pathlib import Path
 
 HEIGHT = {
     "lib": 0, "arch contract": 1, "sync": 2, "trace": 2, "memory": 3, "arch": 4, "device": 5, "core": 6,
-    "sched": 7, "vm": 7, "task": 8, "fs": 9, "ipc": 9, "platform": 10, "abi": 10, "boot": 10,
+    "sched": 7, "vm": 7, "task": 8, "fs": 9, "ipc": 9, "net": 9, "platform": 10, "abi": 10, "boot": 10,
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 # Made by the build, beside no source: data only.

@@ -7,6 +7,7 @@ when the shell's prompt has arrived. Memory is what the kernel itself tells.
 
 from __future__ import annotations
 
+import functools
 import re
 import time
 from argparse import Namespace
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab import command_line, elf, guest, linux, paths
-from lab.bench import plot, systems, table
+from lab.bench import hangs, plot, systems, table
 from lab.bench.bench import Bench, runs_of
 from lab.bench.results import Results, Row, medians
 from lab.gdbstub import GdbStub
@@ -78,7 +79,9 @@ def measure(plan: Plan) -> Results:
         for number, (cores, run) in enumerate(turns):
             for system in plan.systems if run % 2 == 0 else plan.systems[::-1]:
                 progress.of(number, len(turns), f"{system}, {cores} cores")
-                rows += [Row(system, "qemu", cores, 0, metric, value) for metric, value in once(system, cores).items()]
+                boot = functools.partial(once, system, cores)
+                measured = hangs.survived(boot) if system == "linux" else boot()
+                rows += [Row(system, "qemu", cores, 0, metric, value) for metric, value in measured.items()]
         progress.done(f"{len(rows) // len(METRICS)} boots")
     return Results(NAME, medians(rows))
 

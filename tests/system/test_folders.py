@@ -189,14 +189,20 @@ class Root(unittest.TestCase):
             (root / "bin").mkdir()
             shutil.copy(BUSYBOX, root / "bin/busybox")
             os.symlink("busybox", root / "bin/sh")
-            os.symlink("busybox", root / "bin/ls")
+            for name in ("ls", "mkfifo"):
+                os.symlink("busybox", root / "bin" / name)
             machine = Machine(folders=(Folder("corral-root", root),))
-            script = "ls /; echo $PATH > /out; ls /proc/self/exe /dev/null; exit 7"
+            (root / "run").mkdir()
+            (root / "run/left").touch()
+            script = "ls /; echo $PATH > /out; ls /proc/self/exe /dev/null; ls /run; cd /run; >there; mkfifo /run/pipe && ls -dl /run /tmp; exit 7"
             line = command_line.compose(["quiet root=9p:corral-root"], ["sh", "-c", script])
             booted = guest.Guest(machine, Boot(paths.KERNEL_ELF, paths.INITRAMFS, line))
             self.addCleanup(booted.__exit__, None, None, None)
             verdict = booted.ended()
-            self.assertRegex(booted.text, r"bin\s+dev\s+proc\s+sys\s+tmp", booted.said())
+            self.assertRegex(booted.text, r"bin\s+dev\s+proc\s+run\s+sys\s+tmp", booted.said())
+            self.assertRegex(booted.text, r"drwxr-xr-x .* /run\s+drwxrwxrwt .* /tmp", booted.said())
+            self.assertNotIn("left", booted.text)
+            self.assertEqual([file.name for file in (root / "run").iterdir()], ["left"])
             self.assertIn("/dev/null", booted.text)
             self.assertEqual(verdict.status, 7, booted.said())
             self.assertIn("/usr/bin", (root / "out").read_text(encoding="ascii"))

@@ -1,9 +1,12 @@
 """The comparison is fair only if both systems run the same file and agree on its answer."""
 
+import contextlib
+import io
 import unittest
+from unittest import mock
 
-from lab import guest
-from lab.bench import mandelbrot, systems
+from lab import guest, linux
+from lab.bench import hangs, mandelbrot, systems
 from lab.testing.selection import slow
 
 WORKLOAD = mandelbrot.Workload("80x25", 2000, "double")
@@ -30,6 +33,18 @@ class SameAnswer(unittest.TestCase):
     @slow
     def test_bochs_repeats_bit_for_bit(self) -> None:
         self.assertEqual(results("corral", "bochs", 4), results("corral", "bochs", 4))
+
+
+class Hangs(unittest.TestCase):
+    def test_who_has_not_begun_in_time_is_booted_again_if_it_is_linux(self) -> None:
+        said = self.enterContext(contextlib.redirect_stderr(io.StringIO()))
+        self.enterContext(mock.patch.object(systems, "LINUX_BEGINS_SECONDS", 0.1))
+        with self.assertRaisesRegex(guest.GuestFailure, linux.BEGIN):
+            results("linux", "qemu", 2)
+        self.assertEqual(said.getvalue().count("booted again"), hangs.BOOTS - 1)
+        with self.assertRaisesRegex(guest.GuestFailure, "did not end"):
+            systems.run("corral", "qemu", 2, systems.Job("sleep 1000", {}), patience=5)
+        self.assertEqual(said.getvalue().count("booted again"), hangs.BOOTS - 1)
 
 
 class Memory(unittest.TestCase):

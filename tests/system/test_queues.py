@@ -1,9 +1,10 @@
 """One ready queue for all cores (`sched.queues=global`): programs run as with a queue for each, and both change under load."""
 
+import os
 import re
 import unittest
 
-from lab import guest
+from lab import guest, hunt
 from lab.testing.arrangement import ArrangedCores, ArrangedGuest
 
 OPTION = "sched.queues=global"
@@ -84,6 +85,20 @@ class Guests(unittest.TestCase):
         waited = [int(ns) for ns in re.findall(r"(?m)^waited on core \d+ beside idle ones: (\d+)\r?$", text)]
         self.assertEqual(len(waited), 2)
         self.assertLess(sum(waited), self.MOST_NS)
+
+
+class Regrouped(unittest.TestCase):
+    """The groups change between a core's look at its own and the moment at which it takes somebody from the queue."""
+
+    CHANGES = ("groups affinity-mask:ratio=3:1", "groups affinity-mask:ratio=1:3")
+    SEEDS = range(1, 9)
+
+    def test_who_has_a_new_mask_already_is_not_run_by_a_core_of_the_old_groups(self) -> None:
+        change = "; ".join(f"echo {each} > /proc/sched" for each in self.CHANGES)
+        script = f"/probes/wakepairs 1 4 4 > /dev/null & sleep 0.01; while kill -0 $!; do {change}; done 2> /dev/null; wait"
+        asked = hunt.Hunt(4, ("sh", "-c", script), f"quiet {OPTION}")
+        for catch in hunt.explore(asked, self.SEEDS, os.cpu_count() or 1):
+            self.assertEqual(catch.failure, "", hunt.report(asked, [catch]))
 
 
 class Cores(ArrangedCores, unittest.TestCase):

@@ -83,7 +83,7 @@ class OneProgram(unittest.TestCase):
 
     def test_lines_look_as_linux_prints_them(self) -> None:
         job = systems.Job(ON_LINUX, {"mandelbrot": MANDELBROT.read_bytes()})
-        text = systems.run("linux", "qemu", 4, job, patience=300)
+        text = systems.run("linux", "qemu", 4, job, patience=120)
         for line in ftrace.HEADER.splitlines():
             self.assertTrue("{" in line or line in text, line)
         linux = shapes(text)

@@ -132,6 +132,7 @@ void walk(const Operation& operation, bool keeps_nothing) {
   printf("%-24s %3ld allocations, %3ld errors, %3ld ended\n", operation.name, totals.tried - patience, totals.errors,
          totals.ended);
   CHECK(totals.tried > patience);
+  if (operation.settles_us != 0) check_sleep_us(operation.settles_us);
   if (keeps_nothing) judge(operation.name, before, memory_in_use());
 }
 

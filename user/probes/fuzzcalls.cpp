@@ -13,6 +13,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -133,6 +134,21 @@ void fill(Random& random) {
   }
 }
 
+// A listener, a connection to it, and a socket for datagrams.
+void connect_to_itself() {
+  sockaddr_in name = {};
+  name.sin_family = AF_INET;
+  name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof name;
+  auto* const address = reinterpret_cast<sockaddr*>(&name);
+  const int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+  (void)bind(listener, address, size);
+  (void)listen(listener, 2);
+  (void)getsockname(listener, address, &size);
+  (void)connect(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), address, size);
+  (void)bind(socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0), address, size);
+}
+
 void set_stage(Random& random) {
   memory = static_cast<char*>(mmap(nullptr, 16 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   CHECK(memory != MAP_FAILED);
@@ -152,6 +168,7 @@ void set_stage(Random& random) {
   (void)pipe2(ends, O_NONBLOCK);
   (void)socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends);
   (void)socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, ends);
+  connect_to_itself();
 }
 
 [[noreturn]] void live(uint64_t seed, long only, volatile long& count) {

@@ -3,7 +3,9 @@
 #ifndef CORRAL_USER_TESTS_CHILDREN_H
 #define CORRAL_USER_TESTS_CHILDREN_H
 
+#include <fcntl.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,6 +42,25 @@ inline void expect_signal(pid_t child, int signal) {
   const int status = wait_for(child);
   CHECK(WIFSIGNALED(status));
   CHECK_EQ(WTERMSIG(status), signal);
+}
+
+// Its letter in /proc: S sleeps, T is stopped …
+inline char state_of(pid_t process) {
+  char text[512];
+  snprintf(text, sizeof text, "/proc/%d/stat", process);
+  const int file = open(text, O_RDONLY);
+  CHECK(file >= 0);
+  const ssize_t size = read(file, text, sizeof text - 1);
+  CHECK(size > 0);
+  CHECK_EQ(close(file), 0);
+  text[size] = '\0';
+  const char* name_end = strrchr(text, ')');
+  CHECK(name_end != nullptr);
+  return name_end[2];
+}
+
+inline void await_sleep(pid_t process) {
+  while (state_of(process) != 'S') check_sleep_us(1000);
 }
 
 // One byte through a pipe: "go on".

@@ -118,6 +118,7 @@ void test_orphaned_zombies() {
   CHECK_EQ(sigprocmask(SIG_BLOCK, &set, nullptr), 0);
   const pid_t between = children::spawn([&] {  // hears of its own child's end
     children::expect_exit(children::spawn(leave_zombie), 0);
+    CHECK_EQ(write(told[1], "w", 1), 1);  // else his parent would inherit that child as well
     pause();
     return 0;
   });
@@ -129,6 +130,8 @@ void test_orphaned_zombies() {
   CHECK_EQ(info.si_code, CLD_EXITED);
   CHECK_EQ(info.si_status, 5);
   children::expect_exit(zombie, 5);
+  char waited = 0;
+  CHECK_EQ(read(told[0], &waited, 1), 1);
   CHECK_EQ(kill(between, SIGKILL), 0);
   children::expect_signal(between, SIGKILL);
   CHECK_EQ(sigtimedwait(&set, &info, &long_time), SIGCHLD);

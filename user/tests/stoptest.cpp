@@ -1,6 +1,7 @@
 // Stopping and continuing processes, and what their parents are told: wait4, waitid and SIGCHLD for ends, stops and
 // continuations; SA_NOCLDSTOP and SA_NOCLDWAIT; children of threads and children that nobody wants.
 
+#include "tests/children.h"
 #include "tests/signals.h"
 
 #include <fcntl.h>
@@ -211,20 +212,6 @@ void test_threads_stop() {
   CHECK_EQ(munmap(const_cast<long*>(counters), 4096), 0);
 }
 
-char state_of(pid_t process) {
-  char text[512];
-  snprintf(text, sizeof text, "/proc/%d/stat", process);
-  const int file = open(text, O_RDONLY);
-  CHECK(file >= 0);
-  const ssize_t size = read(file, text, sizeof text - 1);
-  CHECK(size > 0);
-  CHECK_EQ(close(file), 0);
-  text[size] = '\0';
-  const char* name_end = strrchr(text, ')');
-  CHECK(name_end != nullptr);
-  return name_end[2];
-}
-
 // Who was told that a child has stopped sees it stopped, though its last thread may be on its way to sleep.
 void test_it_is_seen_stopped() {
   for (int turn = 0; turn < 100 * check_effort; ++turn) {
@@ -236,7 +223,7 @@ void test_it_is_seen_stopped() {
     int status = 0;
     CHECK_EQ(kill(child, SIGSTOP), 0);
     CHECK_EQ(waitpid(child, &status, WUNTRACED), child);
-    CHECK_EQ(state_of(child), 'T');
+    CHECK_EQ(children::state_of(child), 'T');
     end(child);
   }
 }

@@ -92,8 +92,7 @@ void give_rights(Call& call, MessageHeader& header, fs::Rights& rights, bool clo
 
 Result<void> take_control(Call& call, const MessageHeader& header, fs::Sending& sending) {
   constexpr u64 most_given = 20480;  // net.core.optmem_max
-  constexpr Errno no_buffers{105};   // ENOBUFS
-  if (header.control_size > most_given) return no_buffers;
+  if (header.control_size > most_given) return Errno::enobufs;
   TRY(vm::prepare(call.space, call.thread.caller, {header.control}, header.control_size, vm::Access::read));
   u64 at = 0;
   const u64 end = header.control_size;
@@ -127,7 +126,7 @@ Result<void> prepare_control(Call& call, MessageHeader& header) {
   return {};
 }
 
-void give_control(Call& call, MessageHeader& header, fs::UnixSocket& socket, fs::Receiving& receiving, bool close_on_exec) {
+void give_control(Call& call, MessageHeader& header, fs::Socket& socket, fs::Receiving& receiving, bool close_on_exec) {
   if (socket.wants_identity.load(Order::relaxed)) {
     const fs::Identity told = receiving.identified ? receiving.identity : fs::Identity{};
     const Credentials credentials{told.process, told.user, told.group};

@@ -21,7 +21,7 @@ Result<void> take_control(Call& call, const MessageHeader& header, fs::Sending& 
 
 // Gives the program what was received; header.control and control_size move behind it. What has no room is let go of, and said
 // (MSG_CTRUNC in header.flags). `prepared`: the control memory can be written without waiting.
-void give_control(Call& call, MessageHeader& header, fs::UnixSocket& socket, fs::Receiving& receiving, bool close_on_exec);
+void give_control(Call& call, MessageHeader& header, fs::Socket& socket, fs::Receiving& receiving, bool close_on_exec);
 // Makes the control memory ready, as far as anything will be written there. blocked.
 Result<void> prepare_control(Call& call, MessageHeader& header);
 

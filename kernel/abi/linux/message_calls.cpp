@@ -4,6 +4,7 @@
 // socket's own time limit, 3 that of recvmmsg, 5 the file. After a wait everything else is read anew from the program.
 #include "abi/linux/control_messages.h"
 #include "abi/linux/held_file.h"
+#include "abi/linux/internet_calls.h"
 #include "device/clock.h"
 #include "fs/inode.h"
 #include "fs/socket/time_limit.h"
@@ -15,8 +16,8 @@ namespace {
 using fs::OpenFile;
 using fs::Receiving;
 using fs::Sending;
+using fs::Socket;
 using fs::Transfer;
-using fs::UnixSocket;
 
 constexpr unsigned word_bytes = 0, word_messages = 1, word_all = 3;
 constexpr u64 max_transfer = 0x7fff'f000;
@@ -29,7 +30,9 @@ enum MessageFlag : u32 {
   flag_truncated = 0x20,
   flag_do_not_wait = 0x40,
   flag_wait_all = 0x100,
+  flag_error_queue = 0x2000,
   flag_no_signal = 0x4000,
+  flag_more = 0x8000,
   flag_wait_for_one = 0x10000,
   flag_close_on_exec = 0x4000'0000,
   flag_compatible = 0x8000'0000,  // of calls with 32-bit structures only
@@ -48,17 +51,25 @@ Result<SocketAddress> name_in(Call& call, const MessageHeader& header) {
 // ---- sending -----------------------------------------------------------------------------------------------------------
 
 // `given`: there was a name at all.
-Result<void> choose_target(Call& call, UnixSocket& socket, const SocketAddress& address, bool given, Sending& sending) {
+Result<void> choose_target(Call& call, Socket& socket, const SocketAddress& address, bool given, Sending& sending) {
+  if (given && socket.family() == fs::SocketFamily::internet) {
+    if (socket.connection_based()) return {};  // TCP knows where it sends, as on Linux
+    sending.address = TRY(internet_target(address));
+    sending.has_address = true;
+    return {};
+  }
   if (!given || socket.type() == fs::SocketType::packets) return {};
-  if (socket.type() == fs::SocketType::stream) return socket.connected() ? Errno::eisconn : Errno::eopnotsupp;
+  if (socket.type() == fs::SocketType::stream)
+    return static_cast<fs::UnixSocket&>(socket).connected() ? Errno::eisconn : Errno::eopnotsupp;
   sending.target = TRY(socket_at(call, address, socket.type()));
   return {};
 }
 
-Result<i64> send(Call& call, OpenFile& file, UnixSocket& socket, Transfer& transfer, u32 flags, Sending& sending) {
+Result<i64> send(Call& call, OpenFile& file, Socket& socket, Transfer& transfer, u32 flags, Sending& sending) {
   if ((flags & flag_out_of_band) != 0) return Errno::eopnotsupp;
   sending.nonblocking = file.nonblocking() || (flags & flag_do_not_wait) != 0;
   sending.quiet = (flags & flag_no_signal) != 0;
+  sending.more = (flags & flag_more) != 0;
   sending.deadline = fs::deadline_at_socket(call.thread, socket.send_timeout_ns);
   if (!sending.identified) sending.identity = fs::sender_identity_of(call.thread);
   const Result<u64> sent = socket.send(call.thread, transfer, sending);
@@ -67,7 +78,7 @@ Result<i64> send(Call& call, OpenFile& file, UnixSocket& socket, Transfer& trans
 }
 
 Result<i64> send_to(Call& call, OpenFile& file) {
-  UnixSocket& socket = *TRY(socket_behind(file));
+  Socket& socket = *TRY(socket_behind(file));
   Sending sending;
   SocketAddress address;
   const bool given = call.address(4).value != 0;
@@ -84,7 +95,7 @@ Result<i64> sys_sendto(Call& call) {
 }
 
 Result<i64> send_message(Call& call, OpenFile& file, VirtualAddress header_at, u32 flags) {
-  UnixSocket& socket = *TRY(socket_behind(file));
+  Socket& socket = *TRY(socket_behind(file));
   const auto header = TRY(call.read<MessageHeader>(header_at));
   const SocketAddress address = TRY(name_in(call, header));
   Transfer transfer = TRY(
@@ -107,8 +118,14 @@ Result<i64> sys_sendmsg(Call& call) {
 
 // ---- receiving -----------------------------------------------------------------------------------------------------------
 
-Result<u64> receive(Call& call, OpenFile& file, UnixSocket& socket, Transfer& transfer, u32 flags, Receiving& receiving) {
+// Of connections of the Internet nothing is told, so the place for it is not looked at.
+bool tells_sender(const Socket& socket) {
+  return socket.family() != fs::SocketFamily::internet || !socket.connection_based();
+}
+
+Result<u64> receive(Call& call, OpenFile& file, Socket& socket, Transfer& transfer, u32 flags, Receiving& receiving) {
   if ((flags & flag_out_of_band) != 0) return socket.type() == fs::SocketType::stream ? Errno::einval : Errno::eopnotsupp;
+  if ((flags & flag_error_queue) != 0 && socket.family() == fs::SocketFamily::internet) return Errno::eagain;  // always empty
   receiving.nonblocking = file.nonblocking() || (flags & flag_do_not_wait) != 0;
   receiving.peek = (flags & flag_peek) != 0;
   receiving.wait_for_all = (flags & flag_wait_all) != 0;
@@ -121,7 +138,7 @@ Result<u64> receive(Call& call, OpenFile& file, UnixSocket& socket, Transfer& tr
 }
 
 Result<i64> receive_from(Call& call, OpenFile& file) {
-  UnixSocket& socket = *TRY(socket_behind(file));
+  Socket& socket = *TRY(socket_behind(file));
   const VirtualAddress name_at = call.address(4);
   const VirtualAddress length_at = call.address(5);
   Receiving receiving;
@@ -130,18 +147,14 @@ Result<i64> receive_from(Call& call, OpenFile& file) {
     TRY(vm::prepare(call.space, call.thread.caller, length_at, sizeof(i32), vm::Access::write));
     const i32 room = TRY(call.read<i32>(length_at));
     if (room < 0) return Errno::einval;
-    TRY(vm::prepare(call.space, call.thread.caller, name_at, fs::smaller(static_cast<u64>(room), largest_address),
-                    vm::Access::write));
+    const u64 told = tells_sender(socket) ? fs::smaller(static_cast<u64>(room), largest_address) : 0;
+    TRY(vm::prepare(call.space, call.thread.caller, name_at, told, vm::Access::write));
   }
   Transfer transfer{call.space, call.thread.caller, call.address(1), fs::smaller(call.argument[2], max_transfer),
                     call.thread.step.word[word_bytes]};
   const u64 got = TRY(receive(call, file, socket, transfer, static_cast<u32>(call.argument[3]), receiving));
   if (name_at.value == 0) return static_cast<i64>(got);
-  if (receiving.from) {
-    TRY(tell_name(call, receiving.from.get(), name_at, length_at));
-  } else {
-    TRY(call.write(length_at, i32{0}));
-  }
+  TRY(tell_endpoint(call, receiving.from, name_at, length_at));
   return static_cast<i64>(got);
 }
 
@@ -151,14 +164,14 @@ Result<i64> sys_recvfrom(Call& call) {
 }
 
 Result<i64> receive_message(Call& call, OpenFile& file, VirtualAddress header_at, u32 flags) {
-  UnixSocket& socket = *TRY(socket_behind(file));
+  Socket& socket = *TRY(socket_behind(file));
   auto header = TRY(call.read<MessageHeader>(header_at));
   if (header.name != 0 && static_cast<i32>(header.name_size) < 0) return Errno::einval;
   if (header.piece_count > most_pieces) return Errno::emsgsize;
   Transfer transfer = TRY(
       Transfer::vector(call.space, call.thread.caller, {header.pieces}, header.piece_count, call.thread.step.word[word_bytes]));
   TRY(vm::prepare(call.space, call.thread.caller, header_at, sizeof header, vm::Access::write));
-  if (header.name != 0) {
+  if (header.name != 0 && tells_sender(socket)) {
     TRY(vm::prepare(call.space, call.thread.caller, {header.name}, fs::smaller(header.name_size, largest_address),
                     vm::Access::write));
   }
@@ -173,9 +186,7 @@ Result<i64> receive_message(Call& call, OpenFile& file, VirtualAddress header_at
   if (receiving.truncated) header.flags |= flag_truncated;
   give_control(call, header, socket, receiving, (flags & flag_close_on_exec) != 0);
   delete receiving.rights;  // given, or without room
-  if (header.name != 0) {
-    header.name_size = receiving.from ? TRY(write_name(call, receiving.from.get(), {header.name}, header.name_size)) : 0;
-  }
+  if (header.name != 0) { header.name_size = TRY(write_endpoint(call, receiving.from, {header.name}, header.name_size)); }
   TRY(call.write(header_at + offsetof(MessageHeader, name_size), header.name_size));
   TRY(call.write(header_at + offsetof(MessageHeader, flags), header.flags));
   TRY(call.write(header_at + offsetof(MessageHeader, control_size), control_size - header.control_size));

@@ -1,4 +1,4 @@
-// Addresses of sockets as programs give and get them (struct sockaddr_un). Source: Linux man-pages unix(7).
+// Addresses of sockets as programs give and get them (struct sockaddr_un, sockaddr_in). Source: Linux man-pages unix(7), ip(7).
 #pragma once
 
 #include "abi/linux/file_handlers.h"
@@ -6,7 +6,7 @@
 
 namespace corral::abi {
 
-inline constexpr u16 family_unspecified = 0, family_unix = 1;
+inline constexpr u16 family_unspecified = 0, family_unix = 1, family_internet = 2;
 inline constexpr u32 largest_address = 128;  // struct sockaddr_storage
 
 // An address of a program, copied in.
@@ -21,23 +21,25 @@ struct SocketAddress {
   [[nodiscard]] std::string_view text() const;
   // A UNIX address with a name, no longer than any: else einval.
   [[nodiscard]] Result<void> check() const;
+  // As struct sockaddr_in has it; what was not given is 0.
+  [[nodiscard]] fs::InternetAddress internet() const;
 };
 
 // The socket that has this address. einval, enoent, econnrefused, eprototype, and the errors of paths.
 Result<Ref<fs::UnixSocket>> socket_at(Call& call, const SocketAddress& address, fs::SocketType type);
 
-// Tells a name (null: none) as an address, cut to the program's room; `length_at` holds the room, and gets the whole length.
-// Both must be prepared, or blocked is possible. efault; einval: negative room.
-Result<void> tell_name(Call& call, const fs::SocketName* name, VirtualAddress to, VirtualAddress length_at);
-// Of the whole address with this name.
-[[nodiscard]] u32 length_of(const fs::SocketName* name);
-// As tell_name, room given; answers the whole length.
-Result<u32> write_name(Call& call, const fs::SocketName* name, VirtualAddress to, u32 room);
+// Tells where a socket is found as an address, cut to the program's room; `length_at` holds the room, and gets the whole length, which
+// is 0 if nothing is to be told. Both must be prepared, or blocked is possible. efault; einval: negative room.
+Result<void> tell_endpoint(Call& call, const fs::Endpoint& endpoint, VirtualAddress to, VirtualAddress length_at);
+// Of the whole address.
+[[nodiscard]] u32 length_of(const fs::Endpoint& endpoint);
+// As tell_endpoint, room given; answers the whole length.
+Result<u32> write_endpoint(Call& call, const fs::Endpoint& endpoint, VirtualAddress to, u32 room);
 
 // The file and the socket behind a descriptor. enotsock.
-inline Result<fs::UnixSocket*> socket_behind(fs::OpenFile& file) {
+inline Result<fs::Socket*> socket_behind(fs::OpenFile& file) {
   if ((file.flags() & fs::o_path) != 0) return Errno::ebadf;
-  fs::UnixSocket* socket = fs::socket_of(file);
+  fs::Socket* socket = fs::socket_of(file);
   if (socket == nullptr) return Errno::enotsock;
   return socket;
 }

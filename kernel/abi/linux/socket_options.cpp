@@ -1,5 +1,8 @@
-// getsockopt and setsockopt. Source: Linux man-pages socket(7), unix(7).
+// getsockopt and setsockopt, the level of sockets. Source: Linux man-pages socket(7), unix(7).
+#include "abi/linux/socket_options.h"
+
 #include "abi/linux/file_handlers.h"
+#include "abi/linux/internet_calls.h"
 #include "abi/linux/socket_address.h"
 #include "abi/linux/time_values.h"
 #include "fs/inode.h"
@@ -8,7 +11,7 @@ namespace corral::abi {
 
 namespace {
 
-using fs::UnixSocket;
+using fs::Socket;
 
 constexpr int level_socket = 1;
 
@@ -61,14 +64,15 @@ constexpr u64 plain = [] {
   return bits;
 }();
 
-bool is_plain(int option) {
+bool is_plain(const Socket& socket, int option) {
+  if (option == reuse_port && socket.family() == fs::SocketFamily::internet) return false;  // lwIP has it not
   return option > 0 && option < 64 && (plain >> option & 1) != 0;
 }
 
 // ---- getting -------------------------------------------------------------------------------------------------------------
 
-Result<i32> number_of(UnixSocket& socket, int option) {
-  if (is_plain(option)) return static_cast<i32>(socket.plain_options.load(Order::relaxed) >> option & 1);
+Result<i32> number_of(Socket& socket, int option) {
+  if (is_plain(socket, option)) return static_cast<i32>(socket.plain_options.load(Order::relaxed) >> option & 1);
   switch (option) {
     case socket_type: return static_cast<i32>(socket.type());
     case pending_error: return static_cast<i32>(socket.take_error());
@@ -78,24 +82,20 @@ Result<i32> number_of(UnixSocket& socket, int option) {
     case receive_least: return static_cast<i32>(socket.least.load(Order::relaxed));
     case send_least: return 1;
     case accepting: return socket.listening() ? 1 : 0;
-    case domain: return i32{family_unix};
+    case domain: return static_cast<i32>(socket.family());
     case priority: return socket.priority.load(Order::relaxed);
-    case protocol: return 0;
+    case protocol: return socket.protocol();
     default: return Errno::enoprotoopt;
   }
 }
 
-Result<i64> tell(Call& call, const void* value, u64 size, u64 room) {
-  const u64 told = fs::smaller(size, room);
-  TRY(vm::copy_out(call.space, call.thread.caller, call.address(3), value, told));
-  TRY(call.write(call.address(4), static_cast<i32>(told)));
-  return 0;
-}
-
 Result<i64> sys_getsockopt(Call& call) {
   Ref<fs::OpenFile> file = TRY(file_at(call, 0));
-  UnixSocket& socket = *TRY(socket_behind(*file));
-  if (call.number(1) != level_socket) return Errno::eopnotsupp;
+  Socket& socket = *TRY(socket_behind(*file));
+  if (call.number(1) != level_socket) {
+    if (socket.family() == fs::SocketFamily::unix) return Errno::eopnotsupp;
+    return get_internet_option(call, static_cast<net::InternetSocket&>(socket));
+  }
   const int option = call.number(2);
   const i32 given_room = TRY(call.read<i32>(call.address(4)));
   if (given_room < 0) return Errno::einval;
@@ -103,11 +103,12 @@ Result<i64> sys_getsockopt(Call& call) {
   switch (option) {
     case linger: {
       const u64 value = socket.linger.load(Order::relaxed);
-      return tell(call, &value, sizeof value, room);
+      return tell_option(call, &value, sizeof value, room);
     }
     case peer_credentials: {
-      const fs::Identity peer = socket.peer_identity();
-      return tell(call, &peer, sizeof peer, room);
+      const bool known = socket.family() == fs::SocketFamily::unix;
+      const fs::Identity peer = known ? static_cast<fs::UnixSocket&>(socket).peer_identity() : fs::Identity{0, ~0u, ~0u};
+      return tell_option(call, &peer, sizeof peer, room);
     }
     case receive_timeout:
     case receive_timeout_64:
@@ -116,19 +117,17 @@ Result<i64> sys_getsockopt(Call& call) {
       const bool receives = option == receive_timeout || option == receive_timeout_64;
       const i64 ns = (receives ? socket.receive_timeout_ns : socket.send_timeout_ns).load(Order::relaxed);
       const TimeValue value = time_value(ns);
-      return tell(call, &value, sizeof value, room);
+      return tell_option(call, &value, sizeof value, room);
     }
     case peer_name: {
-      const Ref<UnixSocket> peer = socket.peer();
-      if (!peer) return Errno::enotconn;
-      const Ref<fs::SocketName> name = peer->name();
-      if (room > length_of(name.get())) return Errno::einval;  // as Linux: no more may be asked for than there is
-      (void)TRY(write_name(call, name.get(), call.address(3), static_cast<u32>(room)));
+      const fs::Endpoint peer = TRY(socket.peer_name());
+      if (room > length_of(peer)) return Errno::einval;  // as Linux: no more may be asked for than there is
+      (void)TRY(write_endpoint(call, peer, call.address(3), static_cast<u32>(room)));
       return 0;
     }
     default: {
       const i32 value = TRY(number_of(socket, option));
-      return tell(call, &value, sizeof value, room);
+      return tell_option(call, &value, sizeof value, room);
     }
   }
 }
@@ -137,7 +136,7 @@ Result<i64> sys_getsockopt(Call& call) {
 
 // As Linux: half of what is kept is for bookkeeping; no less than one packet, no more than the system's limit.
 u32 buffer_of(i32 wish, u32 smallest, bool forced) {
-  constexpr u32 system_limit = UnixSocket::default_buffer;
+  constexpr u32 system_limit = Socket::default_buffer;
   constexpr u32 half_of_largest = 0x3fff'ffff;
   u32 size = static_cast<u32>(wish < 0 && forced ? 0 : wish);
   const u32 limit = forced ? half_of_largest : system_limit;
@@ -162,19 +161,23 @@ Result<void> set_timeout(Call& call, Atomic<i64>& to) {
 Result<i64> sys_setsockopt(Call& call) {
   constexpr u32 smallest_send_buffer = 4608, smallest_receive_buffer = 2304;
   Ref<fs::OpenFile> file = TRY(file_at(call, 0));
-  UnixSocket& socket = *TRY(socket_behind(*file));
+  Socket& socket = *TRY(socket_behind(*file));
   if (call.number(4) < 0) return Errno::einval;
-  if (call.number(1) != level_socket) return Errno::eopnotsupp;
+  if (call.number(1) != level_socket) {
+    if (socket.family() == fs::SocketFamily::unix) return Errno::eopnotsupp;
+    return set_internet_option(call, static_cast<net::InternetSocket&>(socket));
+  }
   const int option = call.number(2);
   if (static_cast<u32>(call.argument[4]) < sizeof(i32)) return Errno::einval;
   const i32 value = TRY(call.read<i32>(call.address(3)));
-  if (is_plain(option)) {
+  if (is_plain(socket, option)) {
     const u64 bit = u64{1} << option;
     if (value != 0) {
       socket.plain_options.fetch_or(bit, Order::relaxed);
     } else {
       socket.plain_options.fetch_and(~bit, Order::relaxed);
     }
+    socket.plain_option_set();
     return 0;
   }
   switch (option) {
@@ -210,6 +213,13 @@ Result<i64> sys_setsockopt(Call& call) {
 constexpr Entry entries[] = {{54, "setsockopt", sys_setsockopt}, {55, "getsockopt", sys_getsockopt}};
 
 }  // namespace
+
+Result<i64> tell_option(Call& call, const void* value, u64 size, u64 room) {
+  const u64 told = fs::smaller(size, room);
+  TRY(vm::copy_out(call.space, call.thread.caller, call.address(3), value, told));
+  TRY(call.write(call.address(4), static_cast<i32>(told)));
+  return 0;
+}
 
 std::span<const Entry> socket_option_calls() {
   return entries;

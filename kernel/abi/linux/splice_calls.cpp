@@ -96,9 +96,9 @@ Result<u64> from_pipe(Thread& thread, Pipe& from, OpenFile& out, const Place& pl
 
 // ---- file to pipe -------------------------------------------------------------------------------------------------------------
 
-// Of what is not a pipe, only sockets go by the call's wish not to wait, as on Linux.
+// Of what is not a pipe, only UNIX sockets go by the call's wish not to wait, as on Linux.
 Result<u64> read_in(Thread& thread, OpenFile& in, Transfer& target, bool nonblocking) {
-  fs::UnixSocket* socket = fs::socket_of(in);
+  fs::Socket* socket = fs::unix_socket_of(in);
   if (socket == nullptr || !nonblocking) return in.read(thread, target);
   fs::Receiving receiving;
   receiving.nonblocking = true;

@@ -65,7 +65,9 @@ class FilePages {
   [[nodiscard]] bool take_size(u64 size, Instant asked) EXCLUDES(lock_);
   [[nodiscard]] u64 pages_in_memory() EXCLUDES(lock_);
 
-  // As Inode::read and write: at most `size` bytes; fewer than asked when the rest would have to be waited for.
+  // As Inode::read and write: at most `size` bytes. Who reads, or appends, gets fewer than asked when the rest would have to be waited for.
+  // What is written elsewhere goes into the file as a whole, as far as others cut it: blocked, however much has been written (the size tells),
+  // and it is all written again after the wait. `waiter` null: eagain, or fewer than asked, instead of blocked.
   Result<u64> read(u64 offset, Transfer& transfer, u64 at, u64 size, Waiter* waiter) EXCLUDES(lock_);
   Result<u64> write(u64 offset, Transfer& transfer, u64 at, u64 size, Waiter* waiter) EXCLUDES(lock_, end_);
   // Writes at the end, wherever that is by then; answers how many bytes, and the new end.
@@ -163,8 +165,9 @@ class FilePages {
   Result<void> extend_mapped_end(u64 size, Waiter* waiter) EXCLUDES(lock_);
   // These bytes of the page have a place where they can be written to.
   Result<void> give_place(u64 index, u32 from, u32 to, Waiter* waiter) EXCLUDES(lock_);
-  // Without the end's lock erange: it reaches behind the end; estale: it did so for a while, since the file was cut.
-  enum class Place : u8 { inside, end_is_held };
+  // Without the end's lock erange: it reaches behind the end; estale: it did so for a while, since the file was cut. Behind the end: only
+  // the first page is waited for, since the end has moved then.
+  enum class Place : u8 { inside, end_is_held, behind_end };
   Result<u64> write_pieces(u64 offset, Transfer& transfer, u64 at, u64 size, Place where, Waiter* waiter) EXCLUDES(lock_);
   // Bytes of pages behind the end and before `to` are zero: of a write that met a cut, before anybody else moves the end.
   void clear_behind_end(u64 to) REQUIRES(end_) EXCLUDES(lock_);

@@ -168,13 +168,14 @@ Result<u64> FilePages::write_pieces(u64 offset, Transfer& transfer, u64 at, u64 
   while (done < size) {
     const u64 place = offset + done;
     const u64 in_page = place % page_size;
-    const Piece piece{transfer, at + done, cuts, place / page_size, in_page, smaller(size - done, page_size - in_page)};
-    const Result<void> written = write_piece(piece, done == 0 ? waiter : nullptr);
+    const u64 bytes = smaller(size - done, page_size - in_page);
+    Waiter* const waits = done == 0 || where != Place::behind_end ? waiter : nullptr;
+    const Result<void> written = write_piece({transfer, at + done, cuts, place / page_size, in_page, bytes}, waits);
     if (!written.ok()) {
       if (done == 0 || written.error() == Errno::blocked || written.error() == Errno::estale) return written.error();
-      break;  // the rest comes by the next call
+      break;  // what has been written is the answer
     }
-    done += piece.bytes;
+    done += bytes;
   }
   return done;
 }
@@ -202,14 +203,18 @@ Result<u64> FilePages::write(u64 offset, Transfer& transfer, u64 at, u64 size, W
 Result<u64> FilePages::append(Transfer& transfer, u64 at, u64 size, u64& end, Waiter* waiter) {
   LockGuard guard{end_};
   const u64 start = FilePages::size();
-  const Result<u64> done = write_pieces(start, transfer, at, size, Place::end_is_held, waiter);
-  if (!done.ok()) {
-    LockGuard size_guard{lock_};
-    size_ = start;  // it is all written again after the wait
-    return done.error();
+  Result<u64> done = write_pieces(start, transfer, at, size, Place::behind_end, waiter);
+  if (done.ok()) {
+    end = start + done.value();
+  } else {
+    // It is all written again after the wait (of the transfer, if some of it was written), wherever the end is by then.
+    {
+      LockGuard size_guard{lock_};
+      size_ = start;
+    }
+    clear_behind_end(start + size);
   }
-  end = start + done.value();
-  return done.value();
+  return done;
 }
 
 void FilePages::wrote(u64 index) {

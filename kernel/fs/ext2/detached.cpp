@@ -59,7 +59,7 @@ void Ext2FileSystem::end_if_clean() {
 // Takes the next phase when the one before is over.
 void Ext2FileSystem::work_on_end() {
   LockGuard guard{lock_};
-  if (flush_.busy.load(Order::acquire)) return;
+  if (flush_.busy()) return;
   if (!is_unused()) {
     if (phase_ != Ending::ended) phase_ = Ending::files;
     return;
@@ -89,12 +89,6 @@ void Ext2FileSystem::give_back_disk() {
   phase_ = Ending::ended;
   disk_.pages().forget_clean();
   metadata_->give_back_disk();
-}
-
-void Ext2FileSystem::DeviceFlush::start(BlockDevice& device) {
-  kind = Kind::flush;
-  busy.store(true, Order::relaxed);
-  if (!device.submit(*this).ok()) busy.store(false, Order::relaxed);  // there is nothing to flush, or nobody to do it
 }
 
 void shut_down_detached(void (*poll)()) {

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "core/core.h"
+#include "fs/device_flush.h"
 #include "fs/disk.h"
 #include "fs/ext2/metadata.h"
 #include "fs/ext2/node.h"
@@ -105,11 +106,6 @@ class Ext2FileSystem final : public FileSystem {
   static void work(TimerEvent& event);
   // What a detached one whose files are not in use any more has come to.
   enum class Ending : u8 { files, flushed_files, mark, flushed_mark, ended };
-  struct DeviceFlush final : BlockRequest {
-    void start(BlockDevice& device);
-    void finished(Result<void>) override { busy.store(false, Order::release); }
-    Atomic<bool> busy{false};  // the worker comes again, and so keeps the file system, until it is not
-  };
   void enlist();
   void delist();
   void work_on_end() EXCLUDES(lock_);
@@ -146,7 +142,7 @@ class Ext2FileSystem final : public FileSystem {
   bool working_ GUARDED_BY(lock_) = false;  // the timer is set, and holds a reference
   bool detached_ GUARDED_BY(lock_) = false;  // not mounted any more
   Ending phase_ GUARDED_BY(lock_) = Ending::files;
-  DeviceFlush flush_;  // started with lock_, by the worker
+  DeviceFlush flush_;  // started with lock_, by the worker, who comes again, and so keeps the file system, until it is not busy
   Worker worker_{*this};
 };
 

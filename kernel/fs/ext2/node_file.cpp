@@ -137,8 +137,9 @@ Result<u64> FileNode::read(u64 offset, Transfer& transfer, u64 at, u64 size) {
 Result<u64> FileNode::write(u64 offset, Transfer& transfer, u64 at, u64 size) {
   const u64 limit = ext2().geometry().largest_file();
   if (size > 0 && offset >= limit) return Errno::efbig;
-  const u64 done = TRY(pages_.write(offset, transfer, at, smaller(size, limit - offset), &stepping_thread()));
-  note_written();
+  const u64 before = pages_.size();
+  Result<u64> done = pages_.write(offset, transfer, at, smaller(size, limit - offset), &stepping_thread());
+  if (done.ok() || pages_.size() > before) note_written();  // blocks behind the end are those of nobody
   return done;
 }
 

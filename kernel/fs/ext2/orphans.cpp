@@ -55,7 +55,7 @@ void Ext2FileSystem::work(TimerEvent& event) {
   file_system.work_on_end();
   {
     LockGuard guard{file_system.lock_};
-    const bool flushes = file_system.flush_.busy.load(Order::acquire);
+    const bool flushes = file_system.flush_.busy();
     file_system.working_ = !file_system.orphans_.empty() || file_system.is_unused() || flushes;
     if (file_system.working_) {
       this_core().timers().add(event, clock::now() + soon);

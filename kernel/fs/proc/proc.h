@@ -63,6 +63,9 @@ Result<void> trace_text(TextBuffer& to, const Subject& subject);
 Result<void> set_trace(std::string_view text, const Subject& subject);
 // ipc.cpp
 extern const GeneratedDirectory sysvipc_directory;
+// net.cpp
+extern const GeneratedDirectory net_directory;  // of each process; all have one network
+Result<void> own_network(TextBuffer& to, const Subject& subject);  // the link "net"
 // real_time.cpp
 Result<void> real_time_runtime(TextBuffer& to, const Subject& subject);
 Result<void> set_real_time_runtime(std::string_view text, const Subject& subject);

@@ -18,6 +18,7 @@ constexpr Node root_nodes[] = {
     link("self", proc::own_process),
     link("thread-self", proc::own_thread),
     link("mounts", own_mounts),
+    link("net", proc::own_network),
     {.name = "cmdline", .text = proc::command_line},
     {.name = "cpuinfo", .text = proc::cpuinfo},
     {.name = "devices-tree", .text = proc::devices_tree},

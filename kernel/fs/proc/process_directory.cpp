@@ -209,6 +209,7 @@ constexpr Node common_nodes[] = {
     {.name = "fdinfo", .type = FileType::directory, .permissions = 0500, .directory = &descriptor_texts},
     {.name = "mounts", .text = mount_table, .version = mounts::version},
     {.name = "mountinfo", .text = mount_info, .version = mounts::version},
+    {.name = "net", .type = FileType::directory, .permissions = 0555, .directory = &net_directory},
     {.name = "fd", .type = FileType::directory, .permissions = 0500, .directory = &descriptors},
     {.name = "cwd",
      .type = FileType::symlink,

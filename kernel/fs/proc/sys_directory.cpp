@@ -9,7 +9,7 @@
 #include "fs/pipe.h"
 #include "fs/proc/proc.h"
 #include "fs/proc/setting_files.h"
-#include "fs/socket/unix_socket.h"
+#include "fs/socket/socket.h"
 #include "fs/watch/watch_queue.h"
 #include "ipc/posix/message_queue.h"
 #include "ipc/sysv/queue.h"
@@ -210,7 +210,7 @@ constexpr Node fs_nodes[] = {
     {.name = "mqueue", .type = FileType::directory, .permissions = 0555, .directory = &mqueue_directory},
 };
 constexpr GeneratedDirectory fs_directory{.nodes = fs_nodes};
-constexpr Node core_nodes[] = {setting<UnixSocket::most_waiting>("somaxconn")};
+constexpr Node core_nodes[] = {setting<Socket::most_waiting>("somaxconn")};
 constexpr GeneratedDirectory core_directory{.nodes = core_nodes};
 constexpr Node net_nodes[] = {{.name = "core", .type = FileType::directory, .permissions = 0555, .directory = &core_directory}};
 constexpr GeneratedDirectory net_directory{.nodes = net_nodes};

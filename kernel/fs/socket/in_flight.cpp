@@ -18,7 +18,7 @@ constinit Atomic<u64> closes{0};  // since the last look
 template <class Visit>
 void for_each_socket(const Rights& rights, Visit&& visit) {
   for (u32 i = 0; i < rights.count; ++i) {
-    if (UnixSocket* socket = socket_of(*rights.files[i])) visit(*socket, *rights.files[i]);
+    if (UnixSocket* socket = unix_socket_of(*rights.files[i])) visit(*socket, *rights.files[i]);
   }
 }
 

@@ -6,6 +6,7 @@
 #include "fs/socket/time_limit.h"
 #include "lib/format.h"
 #include "memory/heap.h"
+#include "net/interface_requests.h"
 #include "task/process.h"
 #include "task/thread.h"
 
@@ -21,8 +22,8 @@ class SocketInode final : public UnnamedInode {
 
 class SocketFile final : public OpenFile {
  public:
-  SocketFile(Ref<Inode> inode, Ref<UnixSocket> socket, u32 flags)
-      : OpenFile{static_cast<Ref<Inode>&&>(inode), flags | o_rdwr}, socket_{static_cast<Ref<UnixSocket>&&>(socket)} {}
+  SocketFile(Ref<Inode> inode, Ref<Socket> socket, u32 flags)
+      : OpenFile{static_cast<Ref<Inode>&&>(inode), flags | o_rdwr}, socket_{static_cast<Ref<Socket>&&>(socket)} {}
   ~SocketFile() override { socket_->close(); }
 
   Result<u64> read(Thread& thread, Transfer& transfer) override {
@@ -45,32 +46,42 @@ class SocketFile final : public OpenFile {
   Result<u64> available() override { return socket_->available(); }
   Result<i64> control(Thread& thread, vm::AddressSpace& space, u32 request, u64 argument) override {
     constexpr u32 bytes_unsent = 0x5411;  // SIOCOUTQ
-    if (request != bytes_unsent) return Errno::enotty;
-    TRY(vm::write_user(space, thread.caller, {argument}, static_cast<i32>(socket_->unsent())));
+    if (request != bytes_unsent) { return net::interface_request(thread, *socket_, space, request, VirtualAddress{argument}); }
+    TRY(vm::write_user(space, thread.caller, {argument}, static_cast<i32>(TRY(socket_->unsent()))));
     return 0;
   }
-  [[nodiscard]] UnixSocket& socket() { return *socket_; }
+  [[nodiscard]] Socket& socket() { return *socket_; }
 
  private:
-  Ref<UnixSocket> socket_;
+  Ref<Socket> socket_;
 };
 
 }  // namespace
 
-Result<Ref<OpenFile>> make_socket_file(Ref<UnixSocket> socket, u32 flags) {
+Result<Ref<OpenFile>> make_socket_file(Ref<Socket> socket, u32 flags) {
   const auto make = [&]() -> Result<Ref<OpenFile>> {
     Ref<Inode> inode = Ref<SocketInode>::adopt(TRY(memory::make<SocketInode>()));
-    return Ref<OpenFile>{Ref<SocketFile>::adopt(TRY(memory::make<SocketFile>(inode, socket, flags)))};
+    Ref<OpenFile> file = Ref<SocketFile>::adopt(TRY(memory::make<SocketFile>(inode, socket, flags)));
+    const Attributes attributes = inode->attributes();
+    socket->owner.store(attributes.user, Order::relaxed);
+    socket->file_number.store(attributes.inode, Order::relaxed);
+    if (socket->family() == SocketFamily::unix) socket_names::enter(static_cast<UnixSocket&>(*socket));
+    return file;
   };
   Result<Ref<OpenFile>> file = make();
   if (!file.ok()) socket->close();
   return file;
 }
 
-UnixSocket* socket_of(OpenFile& file) {
+Socket* socket_of(OpenFile& file) {
   // Sockets with a name in a directory cannot be opened, except as a name only (O_PATH).
   if (file.inode().type() != FileType::socket || (file.flags() & o_path) != 0) return nullptr;
   return &static_cast<SocketFile&>(file).socket();
+}
+
+UnixSocket* unix_socket_of(OpenFile& file) {
+  Socket* const socket = socket_of(file);
+  return socket != nullptr && socket->family() == SocketFamily::unix ? static_cast<UnixSocket*>(socket) : nullptr;
 }
 
 Identity identity_of(const Thread& thread) {

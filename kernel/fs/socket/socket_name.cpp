@@ -43,6 +43,8 @@ struct Less {
 
 constinit SpinLock lock{Rank::socket_names, "names of sockets"};
 constinit RedBlackTree<UnixSocket, &UnixSocket::name_link, Less> bound GUARDED_BY(lock);
+constinit IntrusiveList<UnixSocket, &UnixSocket::everyone_link> everyone GUARDED_BY(lock);
+constinit u64 sockets GUARDED_BY(lock) = 0;
 
 UnixSocket* find_locked(const Key& key) REQUIRES(lock) {
   UnixSocket* found = bound.first_where([&](const UnixSocket& socket) { return !(key_of(socket) < key); });
@@ -74,8 +76,18 @@ Result<void> bind_any(UnixSocket& socket) {
   return Errno::eaddrinuse;
 }
 
+void enter(UnixSocket& socket) {
+  LockGuard guard{lock};
+  everyone.push_back(socket);
+  ++sockets;
+}
+
 void remove(UnixSocket& socket) {
   LockGuard guard{lock};
+  if (socket.everyone_link.linked()) {
+    everyone.remove(socket);
+    --sockets;
+  }
   if (socket.name_link.linked()) bound.remove(socket);
 }
 
@@ -93,6 +105,16 @@ Result<Ref<UnixSocket>> find(const Inode& file, u8 type) {
   if (static_cast<u8>(found->type()) != type) return Errno::eprototype;
   if (!found->retain_if_alive()) return Errno::econnrefused;
   return Ref<UnixSocket>::adopt(found);
+}
+
+u64 list(std::span<UnixSocket*> to) {
+  LockGuard guard{lock};
+  if (sockets > to.size()) return sockets;
+  u64 count = 0;
+  everyone.for_each([&](UnixSocket& socket) {
+    if (socket.retain_if_alive()) to[count++] = &socket;
+  });
+  return count;
 }
 
 }  // namespace socket_names

@@ -1,5 +1,6 @@
 // Names of UNIX sockets: a path, whose file is found by its inode, or bytes of a name space of their own ("abstract").
-// One table for the machine; a socket is in it from bind to its end. Lock: rank socket_names; a socket's own is taken inside.
+// One table for the machine; a socket is in it from bind to its end. Beside it stands a list of all sockets that have a file.
+// Lock: rank socket_names; a socket's own is taken inside.
 #pragma once
 
 #include <span>
@@ -28,10 +29,13 @@ namespace socket_names {
 Result<void> bind(UnixSocket& socket, Ref<SocketName> name);
 // An abstract name that is free: five hexadecimal digits. eaddrinuse: none left; einval; enomem.
 Result<void> bind_any(UnixSocket& socket);
-void remove(UnixSocket& socket);
+void enter(UnixSocket& socket);  // into the list
+void remove(UnixSocket& socket);  // from both
 // econnrefused: nobody has that name, or only sockets of other types; for a file eprototype: one of another type has.
 Result<Ref<UnixSocket>> find(std::string_view abstract, u8 type);
 Result<Ref<UnixSocket>> find(const Inode& file, u8 type);
+// Writes down all of the list if there is room for it, each with a reference; answers how many there are.
+u64 list(std::span<UnixSocket*> to);
 }  // namespace socket_names
 
 }  // namespace corral::fs

@@ -1,5 +1,6 @@
 // Connecting, accepting, shutting down and closing. See unix_socket.h.
 #include "fs/socket/in_flight.h"
+#include "fs/socket/socket_file.h"
 #include "fs/socket/time_limit.h"
 #include "fs/socket/unix_socket.h"
 #include "memory/heap.h"
@@ -20,14 +21,14 @@ void UnixSocket::pair(UnixSocket& a, UnixSocket& b) {
   }
 }
 
-Result<void> UnixSocket::listen(u32 backlog, const Identity& identity) {
+Result<void> UnixSocket::listen(Thread& thread, u32 backlog) {
   if (!connection_based()) return Errno::eopnotsupp;
   LockGuard guard{lock_};
   if (!name_) return Errno::einval;
   const State state = state_.load(Order::relaxed);
   if (state != State::fresh && state != State::listening) return Errno::einval;
   backlog_ = static_cast<u32>(smaller(u64{backlog}, most_waiting.value()));
-  creator_ = identity;
+  creator_ = identity_of(thread);
   state_.store(State::listening, Order::release);
   (void)place_wanted_.wake_all();
   return {};
@@ -64,7 +65,7 @@ Result<void> UnixSocket::connect(Thread& thread, UnixSocket& to, const Identity&
 
 Result<void> UnixSocket::connect_stream(Thread& thread, UnixSocket& listener, const Identity& identity, bool nonblocking,
                                         Instant deadline) {
-  Ref<UnixSocket> connection = Ref<UnixSocket>::adopt(TRY(memory::make<UnixSocket>(type_, identity)));
+  Ref<UnixSocket> connection = Ref<UnixSocket>::adopt(TRY(memory::make<UnixSocket>(type(), identity)));
   Ref<UnixSocket> peer = connection;
   Identity listens;
   {
@@ -74,7 +75,7 @@ Result<void> UnixSocket::connect_stream(Thread& thread, UnixSocket& listener, co
   [&]() NO_THREAD_SAFETY_ANALYSIS {  // nobody else knows it yet
     connection->peer_ = Ref<UnixSocket>::share(*this);
     connection->peer_identity_ = identity;
-    connection->name_ = listener.name();
+    connection->name_ = listener.own_name();
     connection->state_.store(State::connected, Order::release);
     connection->wants_identity.store(listener.wants_identity.load(Order::relaxed), Order::relaxed);
   }();
@@ -99,7 +100,7 @@ Result<void> UnixSocket::push_connection(Thread& thread, Ref<UnixSocket> connect
   return {};
 }
 
-Result<Ref<UnixSocket>> UnixSocket::accept(Thread& thread, bool nonblocking, Instant deadline) {
+Result<Ref<Socket>> UnixSocket::accept(Thread& thread, bool nonblocking, Instant deadline) {
   if (!connection_based()) return Errno::eopnotsupp;
   LockGuard guard{lock_};
   if (state_.load(Order::relaxed) != State::listening) return Errno::einval;
@@ -111,12 +112,12 @@ Result<Ref<UnixSocket>> UnixSocket::accept(Thread& thread, bool nonblocking, Ins
   --waiting_connections_;
   if (!connections_.empty()) (void)data_wanted_.wake_one();
   (void)place_wanted_.wake_one();
-  return Ref<UnixSocket>::adopt(connection);
+  return Ref<Socket>::adopt(connection);
 }
 
-bool UnixSocket::has_connection() {
+void UnixSocket::leave_connection() {
   LockGuard guard{lock_};
-  return !connections_.empty();
+  if (!connections_.empty()) (void)data_wanted_.wake_one();
 }
 
 Ref<UnixSocket> UnixSocket::peer() {
@@ -124,13 +125,19 @@ Ref<UnixSocket> UnixSocket::peer() {
   return peer_;
 }
 
-Ref<SocketName> UnixSocket::name() {
+Ref<SocketName> UnixSocket::own_name() {
   LockGuard guard{lock_};
   return name_;
 }
 
+Result<Endpoint> UnixSocket::peer_name() {
+  const Ref<UnixSocket> other = peer();
+  if (!other) return Errno::enotconn;
+  return other->name();
+}
+
 Result<void> UnixSocket::name_for_identity() {
-  if (!wants_identity.load(Order::relaxed) || name()) return {};
+  if (!wants_identity.load(Order::relaxed) || own_name()) return {};
   const Result<void> bound = socket_names::bind_any(*this);
   if (!bound.ok() && bound.error() == Errno::einval) return {};  // another thread was faster
   return bound;
@@ -198,12 +205,13 @@ void UnixSocket::add_shut(u32 how) {
   source_.notify(poll_readable | poll_writable | poll_hup | poll_rdhup);
 }
 
-void UnixSocket::shutdown(u32 how) {
+Result<void> UnixSocket::shutdown(u32 how) {
   add_shut(how);
-  if (!connection_based()) return;
+  if (!connection_based()) return {};
   if (const Ref<UnixSocket> other = peer()) {
     other->add_shut(((how & shut_send) != 0 ? shut_receive : 0) | ((how & shut_receive) != 0 ? shut_send : 0));
   }
+  return {};
 }
 
 void UnixSocket::peer_closed(bool with_data) {

@@ -7,6 +7,15 @@
 
 namespace corral::fs {
 
+namespace {
+
+// Who has no name is not told.
+Endpoint sender_of(Ref<SocketName> name) {
+  return name ? Endpoint::of(static_cast<Ref<SocketName>&&>(name)) : Endpoint{};
+}
+
+}  // namespace
+
 Errno UnixSocket::wait_for_data(Thread& thread, const Receiving& receiving) {
   return wait_at_socket(data_wanted_, thread, receiving.nonblocking, receiving.deadline);
 }
@@ -36,8 +45,8 @@ void UnixSocket::finish_used(Messages& used) {
 }
 
 Result<u64> UnixSocket::receive(Thread& thread, Transfer& transfer, Receiving& receiving) {
-  return type_ == SocketType::stream ? receive_stream(thread, transfer, receiving)
-                                     : receive_packet(thread, transfer, receiving);
+  return type() == SocketType::stream ? receive_stream(thread, transfer, receiving)
+                                      : receive_packet(thread, transfer, receiving);
 }
 
 // ---- streams -----------------------------------------------------------------------------------------------------------
@@ -113,14 +122,16 @@ Result<u64> UnixSocket::receive_stream(Thread& thread, Transfer& transfer, Recei
     release_messages(used);
   }
   if (!outcome.ok()) return outcome.error();
-  if (receiving.wants_name && outcome.value() > 0) receiving.from = [&]() NO_THREAD_SAFETY_ANALYSIS { return peer_->name(); }();
+  if (receiving.wants_name && outcome.value() > 0) {
+    receiving.from = [&]() NO_THREAD_SAFETY_ANALYSIS { return sender_of(peer_->own_name()); }();
+  }
   return u64{outcome.value()};
 }
 
 // ---- datagrams and packets -----------------------------------------------------------------------------------------------
 
 Result<u64> UnixSocket::receive_packet(Thread& thread, Transfer& transfer, Receiving& receiving) {
-  if (type_ == SocketType::packets && !connected()) return Errno::enotconn;
+  if (type() == SocketType::packets && !connected()) return Errno::enotconn;
   Messages used;
   u64 copied = 0;
   bool told = false;
@@ -139,7 +150,7 @@ Result<u64> UnixSocket::receive_packet(Thread& thread, Transfer& transfer, Recei
     receiving.whole_size = message->size;
     receiving.truncated = copied < message->size;
     if (message->sender && receiving.wants_name) {
-      receiving.from = [&]() NO_THREAD_SAFETY_ANALYSIS { return message->sender->name_; }();
+      receiving.from = [&]() NO_THREAD_SAFETY_ANALYSIS { return sender_of(message->sender->name_); }();
     }
     if (outcome.ok()) answer_with(*message, receiving);
     if (!receiving.peek) {  // also when the program's memory was wrong, as on Linux
@@ -162,7 +173,7 @@ Result<u64> UnixSocket::receive_packet(Thread& thread, Transfer& transfer, Recei
     [&]() NO_THREAD_SAFETY_ANALYSIS { peer_->uncharge(charge); }();
   }
   if (connection_based() && receiving.wants_name) {
-    receiving.from = [&]() NO_THREAD_SAFETY_ANALYSIS { return peer_->name(); }();
+    receiving.from = [&]() NO_THREAD_SAFETY_ANALYSIS { return sender_of(peer_->own_name()); }();
   }
   finish_used(used);
   if (copied == ~u64{0}) return Errno::efault;

@@ -55,7 +55,7 @@ Result<void> UnixSocket::reserve(Thread& thread, u32 charge, const Sending& send
 }
 
 Errno UnixSocket::broken_pipe(Thread& thread, const Sending& sending) const {
-  if (type_ == SocketType::stream && !sending.quiet) (void)signals::send(thread, {.number = sigpipe});
+  if (type() == SocketType::stream && !sending.quiet) (void)signals::send(thread, {.number = sigpipe});
   return Errno::epipe;
 }
 
@@ -103,7 +103,7 @@ Result<void> UnixSocket::deliver(Message& message) {
 }
 
 Result<u64> UnixSocket::send(Thread& thread, Transfer& transfer, Sending& sending) {
-  return type_ == SocketType::stream ? send_stream(thread, transfer, sending) : send_packet(thread, transfer, sending);
+  return type() == SocketType::stream ? send_stream(thread, transfer, sending) : send_packet(thread, transfer, sending);
 }
 
 Result<u64> UnixSocket::send_stream(Thread& thread, Transfer& transfer, Sending& sending) {
@@ -138,7 +138,7 @@ Result<u64> UnixSocket::send_stream(Thread& thread, Transfer& transfer, Sending&
 }
 
 Result<u64> UnixSocket::send_packet(Thread& thread, Transfer& transfer, Sending& sending) {
-  if (type_ == SocketType::packets) {
+  if (type() == SocketType::packets) {
     const Errno error = take_error();
     if (error != Errno{}) return error;
     if (!connected()) return Errno::enotconn;
@@ -154,7 +154,7 @@ Result<u64> UnixSocket::send_packet(Thread& thread, Transfer& transfer, Sending&
   const u32 charge = charge_of(size);
   TRY(reserve(thread, charge, sending));
   Message& message = *TRY(prepare_message(transfer, size, charge, sending, true));
-  if (type_ == SocketType::datagram) message.sender = Ref<UnixSocket>::share(*this);
+  if (type() == SocketType::datagram) message.sender = Ref<UnixSocket>::share(*this);
   const Result<void> delivered = target->deliver_packet(thread, *this, message, sending);
   if (!delivered.ok()) {
     message.sender = {};

@@ -9,101 +9,56 @@
 // Neighbours: connecting and naming in unix_connect.cpp, sending in unix_send.cpp, receiving in unix_receive.cpp.
 #pragma once
 
-#include "fs/poll_source.h"
-#include "fs/socket/message.h"
-#include "fs/socket/socket_name.h"
+#include "fs/socket/socket.h"
 #include "lib/red_black_tree.h"
-#include "lib/setting.h"
-#include "sync/waiter.h"
 
 namespace corral::fs {
 
-enum class SocketType : u8 { stream = 1, datagram = 2, packets = 5 };
-
-inline constexpr u32 shut_receive = 1, shut_send = 2, shut_both = 3;
-
-// How a call wants to send.
-struct Sending {
-  bool nonblocking = false;
-  bool quiet = false;  // no SIGPIPE
-  Instant deadline = never;
-  Rights* rights = nullptr;  // taken over when the first byte has been sent; else they stay the caller's
-  bool identified = false;  // `identity` was given by the program
-  Identity identity;  // of the sender
-  Ref<UnixSocket> target;  // datagrams: instead of the peer
-};
-
-// How a call wants to receive, and what it got beside bytes.
-struct Receiving {
-  bool nonblocking = false;
-  bool peek = false;
-  bool wait_for_all = false;
-  bool takes_rights = false;  // else they are let go of
-  bool wants_name = false;
-  Instant deadline = never;
-  // ---- answers ----
-  u64 whole_size = 0;  // of the packet, if there is one
-  bool truncated = false;
-  bool identified = false;
-  Identity identity;
-  Rights* rights = nullptr;  // the caller's now
-  bool lost_rights = false;  // there were some, and they were not wanted
-  Ref<SocketName> from;  // of who has sent the first byte; null: it has no name, or nobody asked
-};
-
-class UnixSocket final : public RefCounted<UnixSocket> {
+class UnixSocket final : public Socket {
  public:
-  static constexpr u32 default_buffer = 212992;
-  static inline constinit Setting most_waiting{4096, 0, 0x7fff'ffff};  // connections not accepted yet (net.core.somaxconn)
   static constexpr u32 largest_queue = 10;  // datagrams of strangers (net.unix.max_dgram_qlen)
 
-  UnixSocket(SocketType type, const Identity& creator) : creator_{creator}, type_{type} {}
-  ~UnixSocket();
+  UnixSocket(SocketType type, const Identity& creator) : Socket{SocketFamily::unix, type}, creator_{creator} {}
+  ~UnixSocket() override;
 
-  [[nodiscard]] SocketType type() const { return type_; }
-  [[nodiscard]] bool connection_based() const { return type_ != SocketType::datagram; }
+  [[nodiscard]] i32 protocol() const override { return 0; }
 
   // ---- connecting (unix_connect.cpp) ----
   static void pair(UnixSocket& a, UnixSocket& b);  // of socketpair; before anybody else knows them
-  Result<void> listen(u32 backlog, const Identity& identity) EXCLUDES(lock_);  // eopnotsupp, einval
+  Result<void> listen(Thread& thread, u32 backlog) override EXCLUDES(lock_);
   // To a listener, or as a datagram socket's usual receiver. blocked, restart: its queue is full.
   Result<void> connect(Thread& thread, UnixSocket& to, const Identity& identity, bool nonblocking, Instant deadline)
       EXCLUDES(lock_);
   void disconnect() EXCLUDES(lock_);  // datagrams; what has come so far goes
-  // The next connection. einval: does not listen; eopnotsupp, eagain, blocked, restart.
-  Result<Ref<UnixSocket>> accept(Thread& thread, bool nonblocking, Instant deadline) EXCLUDES(lock_);
-  [[nodiscard]] bool has_connection() EXCLUDES(lock_);
-  void shutdown(u32 how) EXCLUDES(lock_);  // bits of shut_
-  void close() EXCLUDES(lock_);  // the file has ended
+  Result<Ref<Socket>> accept(Thread& thread, bool nonblocking, Instant deadline) override EXCLUDES(lock_);
+  void leave_connection() override EXCLUDES(lock_);
+  Result<void> shutdown(u32 how) override EXCLUDES(lock_);
+  void close() override EXCLUDES(lock_);
   [[nodiscard]] Ref<UnixSocket> peer() EXCLUDES(lock_);
   [[nodiscard]] bool connected() const { return state_.load(Order::acquire) == State::connected; }
-  [[nodiscard]] bool listening() const { return state_.load(Order::acquire) == State::listening; }
-  [[nodiscard]] Ref<SocketName> name() EXCLUDES(lock_);
+  [[nodiscard]] bool listening() const override { return state_.load(Order::acquire) == State::listening; }
+  [[nodiscard]] Ref<SocketName> own_name() EXCLUDES(lock_);
+  [[nodiscard]] Endpoint name() override { return Endpoint::of(own_name()); }
+  Result<Endpoint> peer_name() override;
   void publish_name() EXCLUDES(lock_);  // of socket_names
   // A socket that tells of senders (SO_PASSCRED) gets a name, if it has none, before it connects or sends a packet. eaddrinuse, enomem.
   Result<void> name_for_identity() EXCLUDES(lock_);
 
   // ---- bytes: steps of the calling thread ----
-  Result<u64> send(Thread& thread, Transfer& transfer, Sending& sending) EXCLUDES(lock_);
-  Result<u64> receive(Thread& thread, Transfer& transfer, Receiving& receiving) EXCLUDES(lock_);
-  u32 poll(PollEntry* entry) EXCLUDES(lock_);
-  Result<u64> available() EXCLUDES(lock_);  // einval: listens
-  [[nodiscard]] u64 unsent() const { return charged_.load(Order::relaxed); }
+  Result<u64> send(Thread& thread, Transfer& transfer, Sending& sending) override EXCLUDES(lock_);
+  Result<u64> receive(Thread& thread, Transfer& transfer, Receiving& receiving) override EXCLUDES(lock_);
+  u32 poll(PollEntry* entry) override EXCLUDES(lock_);
+  Result<u64> available() override EXCLUDES(lock_);
+  [[nodiscard]] Result<u64> unsent() override { return charged_.load(Order::relaxed); }
 
   // ---- options ----
-  [[nodiscard]] Errno take_error() EXCLUDES(lock_);
+  [[nodiscard]] Errno take_error() override EXCLUDES(lock_);
   [[nodiscard]] Identity peer_identity() EXCLUDES(lock_);
-  void set_send_limit(u32 bytes) EXCLUDES(lock_);
-  [[nodiscard]] u32 send_limit() const { return send_limit_.load(Order::relaxed); }
-  Atomic<u32> receive_limit{default_buffer};  // kept and told; what is under way is charged to senders
-  Atomic<u32> least{1};  // SO_RCVLOWAT
-  Atomic<bool> wants_identity{false};  // SO_PASSCRED
-  Atomic<u64> plain_options{0};  // booleans without an effect here, by their numbers
-  Atomic<i32> priority{0};  // kept and told
-  Atomic<u64> linger{0};
-  Atomic<i64> receive_timeout_ns{0}, send_timeout_ns{0};  // 0: for ever
+  void set_send_limit(u32 bytes) override EXCLUDES(lock_);
+  [[nodiscard]] u32 send_limit() const override { return send_limit_.load(Order::relaxed); }
 
   // ---- for socket_names, under its lock ----
+  ListLink everyone_link;
   TreeLink name_link;
   Ref<SocketName> bound_name;
 
@@ -180,7 +135,6 @@ class UnixSocket final : public RefCounted<UnixSocket> {
   ListLink stranger_link_;
   IntrusiveList<UnixSocket, &UnixSocket::stranger_link_> strangers_ GUARDED_BY(lock_);
 
-  const SocketType type_;
   Atomic<State> state_{State::fresh};
   Atomic<u32> shut_{0};
   Atomic<u64> charged_{0};

@@ -36,6 +36,8 @@ constinit Timer timer;
 }  // namespace
 
 void start_call_watch(IoApicRouter& router) {
+  // What the firmware had it tick for must not come as an NMI: stopped, unless it is the clock's (clock_choice.cpp).
+  if (router.is_free(irq)) arch::port_write8(command_port, one_shot);
   if (!router.connect_nmi(irq).ok()) {
     log::info("call watch: the 8254 cannot send NMIs here; a policy that does not come back is not noticed");
     return;

@@ -119,6 +119,11 @@ Result<void> IoApicRouter::connect(u32 line, const char* name, InterruptHandler&
   return {};
 }
 
+bool IoApicRouter::is_free(u32 irq) {
+  LockGuard guard{lock_};
+  return free_controller_of(input_of(irq)).ok();
+}
+
 Result<void> IoApicRouter::connect_nmi(u32 irq) {
   const Input input = input_of(irq);
   LockGuard guard{lock_};

@@ -44,6 +44,8 @@ class IoApicRouter final : public InterruptRouter {
   bool initialise(const acpi::Madt& madt, u32 bootstrap_apic_id) EXCLUDES(lock_);
   // `line`: ISA interrupt number for 0 … 15 (overrides applied), else the global system interrupt.
   Result<void> connect(u32 line, const char* name, InterruptHandler& handler) override EXCLUDES(lock_);
+  // ISA interrupt `irq` arrives somewhere, and nobody has connected it yet.
+  [[nodiscard]] bool is_free(u32 irq) EXCLUDES(lock_);
   // ISA interrupt `irq` becomes an NMI of the bootstrap core. enodev: no such line; ebusy: it is connected.
   Result<void> connect_nmi(u32 irq) EXCLUDES(lock_);
 

@@ -25,9 +25,8 @@ void CoreGroups::renew(SchedulingEntity& entity, const CoreSet& online) const {
   if (method == nullptr || method->sets_masks()) entity.groups = state;
 }
 
-bool CoreGroups::may_use_whole_group(SchedulingEntity& entity, const CoreSet& online) const {
-  if (!settled(entity)) renew(entity, online);
-  return group(entity.real_time != 0, online).without(entity.allowed).empty();
+bool CoreGroups::may_use_whole_group(const SchedulingEntity& entity, const CoreSet& online) const {
+  return group(entity.real_time != 0, online).without(usable(entity, online)).empty();
 }
 
 CoreSet CoreGroups::turn_away(SchedulingEntity& entity, CoreId here, const CoreSet& online) {

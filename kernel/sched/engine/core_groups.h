@@ -10,7 +10,8 @@
 //  - who waits, rests or runs on a core is looked at when the core reads the message (Executive::take_core_groups), and at
 //    every change of its class or its mask;
 //  - who enters a queue, from its wait or from another core, is looked at there once more: the groups may have changed since
-//    its core was chosen;
+//    its core was chosen; and who is taken from the global queue may have a newer mask than that core has groups
+//    (Executive::invite_guest);
 //  - who sleeps is looked at when it is woken, because SchedulingEntity::groups tells for which groups its mask was made.
 // A second change is refused until every core has read the message about the first.
 //
@@ -51,8 +52,9 @@ class CoreGroups {
   // Brings the entity's mask (SchedulingEntity::allowed) up to date: its class, what it asked for, or the groups may have
   // changed. Whoever has it in hand then finds in the mask where it may be, whatever the method.
   void renew(SchedulingEntity& entity, const CoreSet& online) const;
-  // `entity` may use every core of `online` that is of its group. Brings its mask up to date.
-  [[nodiscard]] bool may_use_whole_group(SchedulingEntity& entity, const CoreSet& online) const;
+  // `entity` may use every core of `online` that is of its group. Only a question: who waits on a core or runs there has a new mask
+  // when that core has taken the change, and can be sent away.
+  [[nodiscard]] bool may_use_whole_group(const SchedulingEntity& entity, const CoreSet& online) const;
   // `entity` is to be enqueued on `here`, and is not settled. Brings its mask up to date, and answers where it has to go instead,
   // which is counted; empty: it may come in.
   [[nodiscard]] CoreSet turn_away(SchedulingEntity& entity, CoreId here, const CoreSet& online);

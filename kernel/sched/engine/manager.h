@@ -68,8 +68,8 @@ class SchedulingManager {
   [[nodiscard]] sched::GlobalQueue& global_queue() { return global_queue_; }
   // `core` looks anew who is to run there.
   void ask_to_look(CoreId core);
-  // `entity` is to wait there when it waits; who has it in hand. Its mask is brought up to date.
-  [[nodiscard]] bool waits_globally(sched::SchedulingEntity& entity) const {
+  // `entity` is to wait there when it waits; asked by who has it in hand.
+  [[nodiscard]] bool waits_globally(const sched::SchedulingEntity& entity) const {
     return global_queue_.in_use() && entity.real_time == 0 && groups_.may_use_whole_group(entity, usable());
   }
 

@@ -320,6 +320,20 @@ TEST(CoreGroups, WhoMayUseAllCoresOfItsGroup) {
   EXPECT_FALSE(machine.groups.may_use_whole_group(entity, machine.online));
 }
 
+// Masks are brought up to date by who can send a thread away at once. Whether it may wait globally is asked at other moments, too, and
+// while half of the next change is there.
+TEST(CoreGroups, AskingChangesNoMask) {
+  Machine machine{4};
+  SchedulingEntity entity;
+  entity.asked = entity.allowed = machine.online;
+  machine.use("affinity-mask");  // cores 0 and 1 are for real-time threads
+  EXPECT_TRUE(machine.groups.may_use_whole_group(entity, machine.online));
+  EXPECT_EQ(entity.allowed, machine.online);
+  EXPECT_FALSE(machine.groups.settled(entity));
+  machine.groups.renew(entity, machine.online);
+  EXPECT_EQ(entity.allowed, machine.online.without(CoreSet::first(2)));
+}
+
 TEST(CoreGroups, ADynamicRatioFollowsWhatCoresPublish) {
   const auto numbers = std::make_unique<CoreStatistics[]>(8);
   const std::span<const CoreStatistics> all{numbers.get(), 8};

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <mqueue.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/msg.h>
 #include <sys/sem.h>
@@ -99,6 +100,59 @@ void remove_name() {
   unlink("failures.socket");
 }
 
+// A socket that lies about nothing when it ends: no connection is remembered.
+struct Internet {
+  Descriptor number;
+  explicit Internet(int made) : number{made} {
+    const linger at_once = {1, 0};
+    if (made >= 0) { (void)setsockopt(made, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once); }
+  }
+};
+
+// Binds `socket` to a port of 127.0.0.1 and says where.
+long bind_somewhere(int socket, sockaddr_in& name) {
+  name.sin_family = AF_INET;
+  name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof name;
+  TRY_CALL(bind(socket, reinterpret_cast<const sockaddr*>(&name), size));
+  return getsockname(socket, reinterpret_cast<sockaddr*>(&name), &size);
+}
+
+// A packet that is lost for want of memory is sent again after three seconds; a connection of which one side has gone ends then.
+constexpr long sent_again_us = 8'000'000;
+
+long connect_by_port() {
+  sockaddr_in name = {};
+  const Internet server{socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0)};
+  TRY_CALL(server.number);
+  TRY_CALL(bind_somewhere(server.number, name));
+  TRY_CALL(listen(server.number, 4));
+  const Internet client{socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0)};
+  TRY_CALL(client.number);
+  if (connect(client.number, reinterpret_cast<const sockaddr*>(&name), sizeof name) != 0 && errno != EINPROGRESS) { return -1; }
+  if (send(client.number, bytes, 5000, 0) == -1) {
+    if (errno == ECONNRESET) errno = ENOMEM;  // who listens has none for the connection
+    return -1;
+  }
+  TRY_CALL(send(client.number, bytes, 10, 0));
+  const Internet accepted{accept(server.number, nullptr, nullptr)};
+  TRY_CALL(accepted.number);
+  TRY_CALL(send(accepted.number, bytes, sizeof bytes, 0));
+  return recv(accepted.number, bytes, sizeof bytes, 0);
+}
+
+long datagram_by_port() {
+  sockaddr_in name = {};
+  const Descriptor server{socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0)};
+  TRY_CALL(server);
+  TRY_CALL(bind_somewhere(server, name));
+  const Descriptor client{socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0)};
+  TRY_CALL(client);
+  TRY_CALL(connect(client, reinterpret_cast<const sockaddr*>(&name), sizeof name));
+  TRY_CALL(send(client, bytes, 3000, 0));
+  return recv(server, bytes, sizeof bytes, 0);
+}
+
 long terminal() {
   const Descriptor controller{posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK)};
   TRY_CALL(controller);
@@ -171,6 +225,8 @@ constexpr Operation operations[] = {
     {"socketpair of datagrams", datagrams},
     {"descriptors in messages", send_descriptors},
     {"connect", connect_by_name, remove_name},
+    {"connect to a port", connect_by_port, nullptr, false, nullptr, sent_again_us},
+    {"datagram to a port", datagram_by_port},
     {"pseudo-terminal", terminal},
     {"semget", semaphores},
     {"futex_waitv", words_at_once},

@@ -12,6 +12,7 @@ struct Operation {
   void (*undo)() = nullptr;  // no allocation fails in it
   bool executes = false;  // it does not come back when it goes well: its exit status is 0 then
   void (*prepare)() = nullptr;  // before; no allocation fails in it either
+  long settles_us = 0;  // after this time nothing is left of what it began
 };
 
 class Operations {

@@ -105,7 +105,6 @@ struct alignas(64) CoreArea {
   u64 guarded_frame = 0;           // … and frame pointer
   u32 guarded_failure = 0;         // CallFailure of the last one that did not come back
   u32 guarded_looks = 0;           // NMIs in a row that found this one
-  u32 asked_nmis = 0;              // not 0: another core has sent an NMI (core/call_watch.h)
 };
 
 // Boot context, on the bootstrap core, once for each other core before it is started: its descriptor tables and guarded
