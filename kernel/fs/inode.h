@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "fs/open_file.h"
+#include "fs/passing_uses.h"
 #include "fs/types.h"
 #include "fs/watch/file_watch.h"
 #include "fs/write_errors.h"
@@ -32,7 +33,11 @@ struct FileLockTable;
 // How far unmounting has come; zeros at first, kept by the caller.
 struct UnmountProgress {
   u64 phase = 0, files[3] = {}, own_blocks = 0;
+  u64 looks = 0;  // how often it was found that only the kernel itself used a file
 };
+
+// Who uses files of a file system, besides who unmounts it. The kernel does so for a moment only, and it can be asked again.
+enum class Users : u8 { none, kernel, programs };
 
 // What is not allowed in a file system as it is mounted; numbers as mount(2) has them.
 inline constexpr u32 mount_read_only = 1, mount_no_set_id = 2, mount_no_devices = 4, mount_no_execute = 8,
@@ -59,13 +64,14 @@ class FileSystem : public RefCounted<FileSystem> {
   Atomic<u32> writers{0};  // open files that may write to regular files of it
   // After its files: what else has to reach the disk. `progress` as in Inode::sync. Can answer blocked.
   virtual Result<void> sync(u64& progress) { return (void)progress, Result<void>{}; }
-  // Before it is unmounted: everything reaches the disk. `lazy`: it may be in use. Can answer blocked; ebusy.
+  // Before it is unmounted: everything reaches the disk. `lazy`: it may be in use. Can answer blocked; ebusy; eagain: only the kernel itself
+  // uses it, and all is to be done once more.
   virtual Result<void> prepare_unmount(UnmountProgress& progress, bool lazy) {
     return (void)progress, (void)lazy, Result<void>{};
   }
-  // Nobody uses any of its files but the caller, who has a reference to its root and one to it. Who only watches a file is told
-  // and does not count. The table of mounts is locked.
-  [[nodiscard]] virtual bool is_idle() { return true; }
+  // Who uses files of it but the caller, who has a reference to its root and one to it. Who only watches a file is told and does not count.
+  // The table of mounts is locked.
+  [[nodiscard]] virtual Users users() { return Users::none; }
   // Unmounted: lets go of what would keep itself alive.
   virtual void dismantle() {}
   // The machine is about to be switched off, no thread runs any more: leaves it in good order. `poll` lets devices finish.
@@ -75,6 +81,7 @@ class FileSystem : public RefCounted<FileSystem> {
   virtual Result<Ref<Inode>> find_by_handle(u64 number);  // estale
   [[nodiscard]] u64 device() const { return device_; }  // st_dev; unique
   WriteErrors data_errors;  // of all its files
+  PassingUses passing;
   // Of what is in no file; null: there is nothing, or it is written while the caller waits.
   [[nodiscard]] virtual WriteErrors* own_errors() { return nullptr; }
   // Kept by fs/watch, under notices::lock(); each keeps its file.

@@ -1,10 +1,13 @@
 // The table of mounts. See mounts.h.
 #include "fs/mounts.h"
-#include "fs/watch/notices.h"
 
+#include "device/clock.h"
+#include "fs/step_memory.h"
+#include "fs/watch/notices.h"
 #include "lib/intrusive_list.h"
 #include "lib/memory_functions.h"
 #include "memory/heap.h"
+#include "task/thread.h"
 
 namespace corral::fs::mounts {
 
@@ -130,7 +133,10 @@ Result<void> add(Inode& directory, Ref<FileSystem> file_system, std::string_view
   return add(mount, static_cast<Ref<FileSystem>&&>(file_system));
 }
 
-Result<void> remove(Inode& directory, UnmountProgress& progress, bool lazy) {
+namespace {
+
+// eagain: the kernel itself used a file of it.
+Result<void> try_to_remove(Inode& directory, UnmountProgress& progress, bool lazy) {
   if (!directory.is_directory()) return Errno::einval;
   Mount* mount = nullptr;
   Ref<FileSystem> file_system;
@@ -150,7 +156,8 @@ Result<void> remove(Inode& directory, UnmountProgress& progress, bool lazy) {
     LockGuard guard{table_lock};
     mount = mount_of(directory.file_system());
     if (mount == nullptr) return Errno::einval;  // another thread was first
-    if (!file_system->is_idle() && !lazy) return Errno::ebusy;
+    const Users users = file_system->users();
+    if (users != Users::none && !lazy) return users == Users::kernel ? Errno::eagain : Errno::ebusy;
     mount->covered->covered.store(false, Order::release);
     IntrusiveList<Mount, &Mount::link>::remove(*mount);
     tell_change();
@@ -159,6 +166,20 @@ Result<void> remove(Inode& directory, UnmountProgress& progress, bool lazy) {
   mount->file_system->dismantle();
   delete mount;
   return {};
+}
+
+}  // namespace
+
+Result<void> remove(Inode& directory, UnmountProgress& progress, bool lazy) {
+  constexpr u64 most_looks = 2000;
+  constexpr Duration soon = milliseconds(1);
+  const Result<void> removed = try_to_remove(directory, progress, lazy);
+  if (removed.ok() || removed.error() != Errno::eagain) return removed;
+  if (progress.looks == most_looks) return Errno::ebusy;
+  progress = {.looks = progress.looks + 1};
+  Thread& thread = stepping_thread();
+  if (StepMemory* memory = StepMemory::find(thread)) memory->forget_operations();  // what was flushed is to be flushed again
+  return thread.pause_until(clock::now() + soon);
 }
 
 Result<void> expire(Inode& directory) {

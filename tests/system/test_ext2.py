@@ -13,10 +13,11 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from lab import guest, paths
+from lab import command_line, guest, paths
 from lab.machine import Boot, Machine
 
 MIB = 1 << 20
+SEEDS = range(1, 7)
 TOOLS = {**os.environ, "PATH": f"{os.environ.get('PATH', '')}:/sbin:/usr/sbin"}
 
 
@@ -107,6 +108,16 @@ class Ext2(unittest.TestCase):
             self.assertEqual(self.copied(image, "d/cut"), data[:50501] + bytes(9499))
             self.assertEqual(self.copied(image, "d/copy"), data)
             self.assertEqual(self.copied(image, "d/s"), b"short\n")
+
+    def test_who_has_ended_does_not_keep_it_from_being_unmounted(self) -> None:
+        """What the kernel itself still does with a file, on another core, is no use of it."""
+        once = "mount -t ext2 /dev/vda /mnt && cp /bin/busybox /mnt/copy && umount /mnt"
+        program = ["sh", "-c", f"set -e; mkdir -p /mnt; for i in $(seq 20); do {once}; done"]
+        for seed in SEEDS:
+            options = command_line.compose([command_line.with_seed("quiet", seed)], program)
+            machine = Machine(cores=4, seed=seed, disks=(self.image(4 * MIB),))
+            with self.subTest(seed=seed), guest.Guest(machine, Boot(paths.KERNEL_ELF, paths.INITRAMFS, options)) as booted:
+                self.assertEqual(booted.ended().status, 0, booted.text)
 
     def test_many_processes_leave_it_in_order(self) -> None:
         images = [self.image(12 * MIB), self.image(16 * MIB, "-b", "4096")]

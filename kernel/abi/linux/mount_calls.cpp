@@ -183,11 +183,12 @@ Result<i64> sys_umount2(Call& call) {
   // Whether it is in use is told from the references to its files.
   if (fs::StepMemory* memory = fs::StepMemory::find(call.thread)) memory->forget_walks();
   u64(&word)[6] = call.thread.step.word;
-  fs::UnmountProgress progress{word[0], {word[1], word[2], word[3]}, word[4]};
+  fs::UnmountProgress progress{word[0], {word[1], word[2], word[3]}, word[4], word[5]};
   const Result<void> removed = fs::mounts::remove(*directory, progress, (flags & detach) != 0);
   word[0] = progress.phase;
   std::ranges::copy(progress.files, word + 1);
   word[4] = progress.own_blocks;
+  word[5] = progress.looks;
   return success(removed);
 }
 

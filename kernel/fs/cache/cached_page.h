@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "fs/inode.h"
+#include "fs/passing_use.h"
 #include "lib/intrusive_list.h"
 #include "lib/red_black_tree.h"
 #include "memory/frame.h"
@@ -72,7 +72,7 @@ class PageRun {
 
  private:
   friend class FilePages;
-  Ref<Inode> inode_;  // the file stays while its pages are under way
+  PassingUse inode_;  // the file stays while its pages are under way
   FilePages* file_ = nullptr;
   CachedPage* pages_[most_pages] = {};
   PagePlace places_[most_pages] = {};

@@ -19,7 +19,7 @@ u8* PageRun::memory(u32 i) const {
 }
 
 void PageRun::finished(Result<u64> moved) {
-  const Ref<Inode> kept = inode_;  // so that the file outlives this
+  const PassingUse kept = std::move(inode_);  // so that the file outlives this
   if (write_) {
     file_->finish_write(*this, moved);
   } else {
@@ -218,7 +218,7 @@ Result<void> FilePages::start_reading(u64 index, Waiter* waiter) {
     if (error != Errno{}) return error;
     return {};  // somebody else reads it, or it is to be found again
   }
-  run->inode_ = Ref<Inode>::share(inode_);
+  run->inode_ = PassingUse::share(inode_);
   run->file_ = this;
   run->bytes_ = run->count_ * page_size;
   store_.start(*run);

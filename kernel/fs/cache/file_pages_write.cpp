@@ -286,7 +286,7 @@ u64 FilePages::start_writes(u64 first, u32 most) {
         page = pages_.next(*page);
       }
       if (run->count_ > 0) {
-        run->inode_ = Ref<Inode>::share(inode_);
+        run->inode_ = PassingUse::share(inode_);
         run->file_ = this;
         run->write_ = true;
         run->bytes_ = smaller(run->count_ * page_size, size_ > run->offset() ? size_ - run->offset() : 0);

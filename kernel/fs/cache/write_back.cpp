@@ -45,13 +45,13 @@ Part all_of_it() {
 }
 
 // The first file in that part, with a reference; the part begins there from now on. Null: there is none.
-Ref<Inode> first_in(Part& part, FilePages*& file, const FileSystem* only = nullptr) {
+PassingUse first_in(Part& part, FilePages*& file, const FileSystem* only = nullptr) {
   LockGuard guard{list_lock};
   for (FilePages* f = files.front(); f != nullptr && f->place_in_list < part.end; f = files.next(*f)) {
     if (f->place_in_list < part.from || (only != nullptr && &f->inode().file_system() != only)) continue;
     part.from = f->place_in_list;
     file = f;
-    return Ref<Inode>::share(f->inode());
+    return PassingUse::share(f->inode());
   }
   return {};
 }
@@ -60,7 +60,7 @@ template <class Visit>
 void for_each_file(const FileSystem* only, Visit&& visit) {
   for (Part part = all_of_it();; ++part.from) {
     FilePages* file = nullptr;
-    const Ref<Inode> kept = first_in(part, file, only);
+    const PassingUse kept = first_in(part, file, only);
     if (!kept) return;
     visit(*kept, *file);
   }
@@ -68,13 +68,13 @@ void for_each_file(const FileSystem* only, Visit&& visit) {
 
 // Takes a file that is all clean off the list. The list's reference goes at the end, without locks.
 void leave(FilePages& file) {
-  Ref<Inode> last;
+  PassingUse last;
   LockGuard files_lock{file.lock()};
   if (file.is_dirty() || !file.in_dirty_list) return;
   LockGuard guard{list_lock};
+  last = PassingUse::adopt(file.inode());
   file.in_dirty_list = false;
   DirtyList::remove(file);
-  last = Ref<Inode>::adopt(&file.inode());
 }
 
 // `kept`: the caller's reference; the other one is the list's.
@@ -145,7 +145,7 @@ Result<void> flush_all(std::span<u64, 3> progress, Waiter& waiter, const FileSys
   for (;; ++at, own = 0) {
     Part part{at, end};
     FilePages* file = nullptr;
-    const Ref<Inode> kept = first_in(part, file, only);
+    const PassingUse kept = first_in(part, file, only);
     if (!kept) return {};
     if (part.from != at) own = 0;  // the one that was at has become clean
     at = part.from;

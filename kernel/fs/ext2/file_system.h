@@ -45,7 +45,7 @@ class Ext2FileSystem final : public FileSystem {
   Result<void> sync(u64& progress) override;
   [[nodiscard]] WriteErrors* own_errors() override { return &metadata_->pages().errors(); }
   Result<void> prepare_unmount(UnmountProgress& progress, bool lazy) override EXCLUDES(lock_);
-  [[nodiscard]] bool is_idle() override EXCLUDES(lock_);
+  [[nodiscard]] Users users() override EXCLUDES(lock_);
   void dismantle() override EXCLUDES(lock_);
   void shut_down(void (*poll)()) override EXCLUDES(lock_);
   // Everything is on the disk, no thread runs any more: the mark that all is in order can follow. False: there is none.
@@ -112,9 +112,9 @@ class Ext2FileSystem final : public FileSystem {
   void give_back_disk() REQUIRES(lock_);
   // Volume::mark(true), unless something of the file system's own could not be written.
   Result<void> mark_clean(Waiter* waiter) REQUIRES(lock_);
-  // Somebody besides the one who unmounts it, and has its root, keeps a file of it: watches do not count, nor files below a
-  // directory. notices::lock() is held.
-  [[nodiscard]] bool used_by_others() REQUIRES(lock_);
+  // Who besides the one who unmounts it, and has its root, keeps a file of it: watches do not count, nor files below a directory.
+  // notices::lock() is held.
+  [[nodiscard]] Users users_of_files() REQUIRES(lock_);
   void touch(Node& node, Leftovers& leftovers) REQUIRES(lock_);
   [[nodiscard]] Node* find(u32 number) const REQUIRES(lock_);
   void forget_recent() EXCLUDES(lock_);

@@ -12,6 +12,11 @@ namespace corral::fs::ext2 {
 namespace {
 constexpr Duration soon = milliseconds(2);
 constexpr u32 pieces_at_once = 32;  // in one look of the timer
+
+Result<void> unused(Users users) {
+  if (users == Users::none) return {};
+  return users == Users::kernel ? Errno::eagain : Errno::ebusy;
+}
 }  // namespace
 
 bool Ext2FileSystem::begin_work() {
@@ -93,15 +98,21 @@ Result<void> Ext2FileSystem::finish_shortenings(Waiter& waiter) {
   }
 }
 
-bool Ext2FileSystem::used_by_others() {
+Users Ext2FileSystem::users_of_files() {
+  const u64 ended = passing.ended();
   u64 references = 0;
   u64 known = 2 + watches.count;  // root_, and the root that the caller has
+  bool some_end = false, some_are_removed = false;
   for (const Node* node = nodes_.first(); node != nullptr; node = nodes_.next(*node)) {
-    if (node->references() == 0 || node->is_removed()) return true;  // it is about to end, and gives back its blocks
-    references += node->references();
+    const u64 of_this = node->references();
+    some_end |= of_this == 0;
+    some_are_removed |= of_this != 0 && node->is_removed();  // its blocks are given back when it ends
+    references += of_this;
     known += node->place.directory() ? 1 : 0;
   }
-  return references != known;
+  const u64 kernels = passing.begun() - ended;
+  if (references > known + kernels || (some_are_removed && kernels == 0)) return Users::programs;
+  return some_end || some_are_removed || references != known ? Users::kernel : Users::none;
 }
 
 Result<void> Ext2FileSystem::prepare_unmount(UnmountProgress& progress, bool lazy) {
@@ -117,7 +128,7 @@ Result<void> Ext2FileSystem::prepare_unmount(UnmountProgress& progress, bool laz
     (void)TRY(give_back(&thread));
     LockGuard watching{notices::lock()};
     LockGuard guard{lock_};
-    if (!lazy && used_by_others()) return Errno::ebusy;
+    if (!lazy) TRY(unused(users_of_files()));
     progress.phase = own_blocks;
   }
   if (progress.phase == own_blocks) {
@@ -129,7 +140,9 @@ Result<void> Ext2FileSystem::prepare_unmount(UnmountProgress& progress, bool laz
   if (progress.phase == mark) {
     LockGuard watching{notices::lock()};
     LockGuard guard{lock_};
-    if (used_by_others()) return lazy ? Result<void>{} : Errno::ebusy;
+    const Users users = users_of_files();
+    if (lazy && users != Users::none) return {};
+    TRY(unused(users));
     TRY(mark_clean(&thread));
     marked_clean_ = true;
     progress.phase = marked_blocks;
@@ -141,7 +154,7 @@ Result<void> Ext2FileSystem::prepare_unmount(UnmountProgress& progress, bool laz
   return disk_.flush();
 }
 
-bool Ext2FileSystem::is_idle() {
+Users Ext2FileSystem::users() {
   constexpr u32 own = 2;  // the table of mounts', the caller's; each node has one more
   forget_recent();
   if (!read_only_) write_back::drop_clean(*this);
@@ -149,10 +162,12 @@ bool Ext2FileSystem::is_idle() {
   LockGuard guard{lock_};
   const u64 expected = own + node_count_ + (working_ ? 1 : 0);
   const bool dirty = !read_only_ && (metadata_->pages().has_dirty() || !orphans_.empty());
-  const bool idle = root_ && !used_by_others() && references() == expected;
-  if (idle && !dirty) return true;
+  Users users = root_ ? users_of_files() : Users::programs;
+  // A node that is no more among them, or who is about to let go of the file system; or somebody has changed a file meanwhile.
+  if (users == Users::none && (references() != expected || dirty)) users = Users::kernel;
+  if (users == Users::none) return users;
   if (!read_only_ && std::exchange(marked_clean_, false)) (void)volume(nullptr).mark(false, wall_time_ns());
-  return false;
+  return users;
 }
 
 void Ext2FileSystem::shut_down(void (*poll)()) {
