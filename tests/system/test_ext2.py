@@ -17,7 +17,6 @@ from lab import command_line, guest, paths
 from lab.machine import Boot, Machine
 
 MIB = 1 << 20
-SEEDS = range(1, 7)
 TOOLS = {**os.environ, "PATH": f"{os.environ.get('PATH', '')}:/sbin:/usr/sbin"}
 
 
@@ -72,6 +71,12 @@ class Ext2(unittest.TestCase):
         self.assertEqual(answer.status, 0, f"{command}\n{answer.output}")
         return answer.output
 
+    def run_seeded(self, seed: int, image: Path, script: str) -> int:
+        """The script's status, on four cores in one of many interleavings."""
+        options = command_line.compose([command_line.with_seed("quiet", seed)], ["sh", "-c", script])
+        with guest.Guest(Machine(seed=seed, disks=(image,)), Boot(paths.KERNEL_ELF, paths.INITRAMFS, options)) as machine:
+            return machine.ended().status
+
     def image(self, size: int, *options: str) -> Path:
         file = tempfile.NamedTemporaryFile(prefix="corral-ext2-")  # noqa: SIM115
         self.addCleanup(file.close)
@@ -112,12 +117,10 @@ class Ext2(unittest.TestCase):
     def test_who_has_ended_does_not_keep_it_from_being_unmounted(self) -> None:
         """What the kernel itself still does with a file, on another core, is no use of it."""
         once = "mount -t ext2 /dev/vda /mnt && cp /bin/busybox /mnt/copy && umount /mnt"
-        program = ["sh", "-c", f"set -e; mkdir -p /mnt; for i in $(seq 20); do {once}; done"]
-        for seed in SEEDS:
-            options = command_line.compose([command_line.with_seed("quiet", seed)], program)
-            machine = Machine(cores=4, seed=seed, disks=(self.image(4 * MIB),))
-            with self.subTest(seed=seed), guest.Guest(machine, Boot(paths.KERNEL_ELF, paths.INITRAMFS, options)) as booted:
-                self.assertEqual(booted.ended().status, 0, booted.text)
+        script = f"set -e; mkdir -p /mnt; for i in $(seq 20); do {once}; done"
+        for seed in range(1, 7):
+            with self.subTest(seed=seed):
+                self.assertEqual(self.run_seeded(seed, self.image(4 * MIB), script), 0)
 
     def test_many_processes_leave_it_in_order(self) -> None:
         images = [self.image(12 * MIB), self.image(16 * MIB, "-b", "4096")]
@@ -257,6 +260,21 @@ class Ext2(unittest.TestCase):
                 self.assertNotIn("not everything could be written", machine.text)
                 host("e2fsck", "-fn", image)
                 self.assertEqual(self.copied(image, "last"), b"m" * MIB)
+
+    def test_who_was_making_files_shorter_when_the_machine_was_switched_off(self) -> None:
+        """It has to read many blocks for that, and waits for one of them at that moment."""
+        files = ("first", "second", "third")
+        with tempfile.NamedTemporaryFile() as source:
+            Path(source.name).write_bytes(random.Random(7).randbytes(12 * MIB))
+            for seed in range(1, 4):
+                image = self.image(48 * MIB, "-b", "1024")
+                for name in files:
+                    host("debugfs", "-w", "-R", f"write {source.name} {name}", image)
+                cuts = " ".join(f"truncate -s 5000 {name} &" for name in files)
+                use = f"mkdir -p /mnt && mount -t ext2 /dev/vda /mnt && cd /mnt; {cuts} usleep {1500 * seed}; poweroff -f; sleep 9"
+                with self.subTest(seed=seed):
+                    self.run_seeded(seed, image, use)
+                    host("e2fsck", "-fn", image)
 
     def test_what_was_written_is_there_when_it_becomes_read_only(self) -> None:
         image = self.image(12 * MIB)

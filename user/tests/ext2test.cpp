@@ -288,8 +288,13 @@ void full() {
   }
   CHECK(errno == ENOSPC);
   CHECK(size > 0);
-  FAILS(mkdir("no room", 0755), ENOSPC);
+  // What is less than a page of the file, several blocks maybe, is room for directories.
+  char name[16];
+  int made = 0;
+  while (snprintf(name, sizeof name, "room%d", made), mkdir(name, 0755) == 0) ++made;
+  CHECK(errno == ENOSPC && made < 4);
   write_into_hole(holes);
+  while (made-- > 0) CHECK(snprintf(name, sizeof name, "room%d", made) > 0 && rmdir(name) == 0);
   CHECK(close(holes) == 0 && unlink("holes") == 0);
   CHECK(close(file) == 0 && unlink("filler") == 0);
   CHECK(mkdir("room", 0755) == 0 && rmdir("room") == 0);

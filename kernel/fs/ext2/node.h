@@ -49,8 +49,10 @@ class Node : public Inode {
   // The last name is gone.
   void note_removed() { removed_.store(true, Order::release); }
   [[nodiscard]] bool is_removed() const { return removed_.load(Order::acquire); }
-  // Finishes what a thread has begun that is no more; with the file system's lock. As Volume::shorten.
-  virtual Result<bool> finish_shortening() { return true; }
+  // Finishes what a thread has begun that is no more; with the file system's lock. As Volume::shorten. `waiter` null: nobody can wait.
+  virtual Result<bool> finish_shortening(Waiter*) { return true; }
+  // It has no blocks that are to be given back still; with the file system's lock.
+  [[nodiscard]] virtual bool is_whole() const { return true; }
   // Waits while its pages are being written. blocked.
   virtual Result<void> settle(Waiter& waiter) { return (void)waiter, Result<void>{}; }
 
@@ -77,6 +79,7 @@ class Node : public Inode {
 class FileNode final : public Node, private FilePages::Store {
  public:
   FileNode(Ext2FileSystem& file_system, InodeBlock inode, Orphan& orphan);
+  ~FileNode() override;
   [[nodiscard]] Attributes attributes() override;
   Result<u64> read(u64 offset, Transfer& transfer, u64 at, u64 size) override;
   Result<u64> write(u64 offset, Transfer& transfer, u64 at, u64 size) override;
@@ -86,7 +89,8 @@ class FileNode final : public Node, private FilePages::Store {
   [[nodiscard]] WriteErrors* write_errors() override { return &pages_.errors(); }
   Result<Ref<vm::Backing>> backing() override;
   Result<Ref<OpenFile>> open(const OpenRequest& request) override;
-  Result<bool> finish_shortening() override;
+  Result<bool> finish_shortening(Waiter* waiter) override;
+  [[nodiscard]] bool is_whole() const override;
   Result<void> settle(Waiter& waiter) override { return pages_.settle(waiter); }
 
  private:

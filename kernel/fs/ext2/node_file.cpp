@@ -33,6 +33,12 @@ FileNode::FileNode(Ext2FileSystem& file_system, InodeBlock inode, Orphan& orphan
   pages_.set_size(record().size());
 }
 
+FileNode::~FileNode() {
+  if (keep_ == nothing) return;
+  LockGuard guard{ext2().lock()};
+  (void)ext2().volume(nullptr).damaged("blocks behind a file's end cannot be given back", number);
+}
+
 u32 FileNode::block_size() const {
   return ext2().geometry().block_size;
 }
@@ -103,7 +109,7 @@ Result<PagePlace> FileNode::reserve(u64 index, u32 from, u32 to, Waiter* waiter)
     for (;;) {
       TRY(shorten(waiter));
       LockGuard guard{ext2().lock()};
-      if (keep_ != nothing) continue;  // begun just now
+      if (!is_whole()) continue;  // begun just now
       u32 blocks[most_parts] = {};
       TRY(ext2().volume(waiter).make_blocks(number, index * parts(), wanted, {blocks, parts()}));
       PagePlace place;
@@ -152,10 +158,14 @@ Result<u64> FileNode::append(Transfer& transfer, u64 at, u64 size, u64& end) {
   return done;
 }
 
-Result<bool> FileNode::finish_shortening() {
+bool FileNode::is_whole() const {
+  return keep_ == nothing;
+}
+
+Result<bool> FileNode::finish_shortening(Waiter* waiter) {
   ext2().lock().assert_held();
-  if (keep_ == nothing) return true;
-  if (!TRY(ext2().volume(&stepping_thread()).shorten(number, keep_))) return false;
+  if (is_whole()) return true;
+  if (!TRY(ext2().volume(waiter).shorten(number, keep_))) return false;
   keep_ = nothing;
   return true;
 }
@@ -164,9 +174,9 @@ Result<bool> FileNode::finish_shortening() {
 Result<void> FileNode::shorten(Waiter* waiter) {
   for (;;) {
     LockGuard guard{ext2().lock()};
-    if (keep_ == nothing) return {};
+    if (is_whole()) return {};
     if (waiter == nullptr) return Errno::eagain;
-    if (TRY(finish_shortening())) return {};
+    if (TRY(finish_shortening(waiter))) return {};
   }
 }
 
@@ -181,7 +191,7 @@ Result<void> FileNode::resize(u64 size) {
     // At once, so that nobody takes a block behind the new end before those there are given back.
     LockGuard ending{pages_.end_lock()};
     LockGuard guard{ext2().lock()};
-    if (keep_ != nothing) return pause_step(thread);
+    if (!is_whole()) return pause_step(thread);
     const bool shorter = size < pages_.size();
     TRY(pages_.truncate(size, thread));
     // What the page had behind the end is not to be seen again when the file grows.

@@ -91,8 +91,7 @@ Result<void> Ext2FileSystem::finish_shortenings(Waiter& waiter) {
     if (!node) return {};
     for (;;) {
       LockGuard guard{lock_};
-      (void)volume(&waiter);
-      if (TRY(node->finish_shortening())) break;
+      if (TRY(node->finish_shortening(&waiter))) break;
     }
     after = node->number;
   }
@@ -174,16 +173,16 @@ void Ext2FileSystem::shut_down(void (*poll)()) {
   constexpr Duration patience = seconds(10);
   if (read_only_) return;
   const Instant end = clock::now() + patience;
-  // Files that were open when the machine stopped are given back as well.
+  // Files that were open when the machine stopped are given back as well, and who was making one shorter does not go on.
   for (u32 after = 0;;) {
     const Ref<Node> node = next_node(after);
     if (!node) break;
     after = node->number;
-    if (!node->is_removed()) continue;
     for (bool done = false; !done && clock::now() < end; poll()) {
       LockGuard guard{lock_};
-      const Result<bool> released = volume(nullptr).release(node->number, wall_time_ns());
-      done = released.ok() ? released.value() : released.error() != Errno::eagain;
+      const Result<bool> finished =
+          node->is_removed() ? volume(nullptr).release(node->number, wall_time_ns()) : node->finish_shortening(nullptr);
+      done = finished.ok() ? finished.value() : finished.error() != Errno::eagain;
     }
   }
   bool worked = true;
@@ -202,7 +201,11 @@ Result<void> Ext2FileSystem::mark_clean(Waiter* waiter) {
 
 bool Ext2FileSystem::mark_in_order() {
   LockGuard guard{lock_};
-  if (read_only_ || !orphans_.empty() || std::exchange(marked_clean_, true)) return false;
+  if (read_only_ || !orphans_.empty()) return false;
+  for (const Node* node = nodes_.first(); node != nullptr; node = nodes_.next(*node)) {
+    if (!node->is_whole()) return false;
+  }
+  if (std::exchange(marked_clean_, true)) return false;
   (void)mark_clean(nullptr);
   return true;
 }
