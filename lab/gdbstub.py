@@ -17,9 +17,9 @@ CHUNK_BYTES = 1024
 
 
 class GdbStub:
-    """A connection to a machine that was started paused."""
+    """A connection to a machine that was started paused, or, `running`, is stopped by it."""
 
-    def __init__(self, path: Path, patience: float = PATIENCE_SECONDS) -> None:
+    def __init__(self, path: Path, patience: float = PATIENCE_SECONDS, running: bool = False) -> None:
         deadline = time.monotonic() + patience
         while True:
             self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -33,6 +33,8 @@ class GdbStub:
                 time.sleep(0.02)
         self._socket.settimeout(patience)
         self._pending = b""
+        if running:
+            self._expect_stop()
 
     def run_to(self, address: int) -> None:
         """Goes on until a core is about to execute the instruction at this (linear) address."""
@@ -42,6 +44,13 @@ class GdbStub:
         if not answer.startswith(("T05", "S05")):
             raise AssertionError(f"the guest stopped with {answer!r} instead of at {address:#x}")
         self._expect_ok(f"z{HARDWARE_BREAKPOINT},{address:x},1")
+
+    def run_without(self, core: int, cores: int, seconds: float) -> None:
+        """Goes on for so long, with one of the cores standing still."""
+        self._send("vCont;" + ";".join(f"c:{number + 1:x}" for number in range(cores) if number != core))
+        time.sleep(seconds)
+        self._socket.sendall(b"\x03")
+        self._expect_stop()
 
     def read(self, address: int, length: int) -> bytes:
         data = b""
@@ -62,6 +71,11 @@ class GdbStub:
         """Lets the guest run on, undisturbed."""
         self._expect_ok("D")
         self._socket.close()
+
+    def _expect_stop(self) -> None:
+        answer = self._receive()
+        if not answer.startswith(("T02", "S02")):
+            raise AssertionError(f"the guest stopped with {answer!r} instead of when it was told to")
 
     def _expect_ok(self, packet: str) -> None:
         answer = self._ask(packet)

@@ -145,6 +145,15 @@ Instant Core::arm_hardware(Instant target) {
   return armed_ = target;
 }
 
+u8 Core::sign_of_life() const {
+  u64 sum = 0;
+  for (const Atomic<u64>* each : {&counters.messages_taken, &counters.message_interrupts_taken, &counters.timer_interrupts,
+                                  &counters.idle_entries}) {
+    sum += each->load(Order::relaxed);
+  }
+  return static_cast<u8>(sum);
+}
+
 void Core::note_message_interrupt() {
   bump(counters.message_interrupts_taken);
   // Its message may have been taken before it came; then no drain_mailbox() follows that would answer.

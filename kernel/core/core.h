@@ -48,6 +48,10 @@ class Core final : public Device {
 
   // Sleeping, as far as another core can tell.
   [[nodiscard]] bool asleep() const { return asleep_.load(Order::seq_cst); }
+  // Asleep, and no message has called it.
+  [[nodiscard]] bool sleeps_uncalled() const { return asleep() && !doorbell_.rung(); }
+  // Another number, of 256, when it has taken a message or an interrupt or gone to sleep.
+  [[nodiscard]] u8 sign_of_life() const;
   // In a guarded call at this moment (arch/guarded_call.h).
   [[nodiscard]] bool in_guarded_call() const { return __atomic_load_n(&area_.guarded_resume, __ATOMIC_RELAXED) != 0; }
   // NMIs that other cores send this one. Any core.

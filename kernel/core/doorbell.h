@@ -22,6 +22,8 @@ class Doorbell {
   [[nodiscard]] bool ring() { return rung_.exchange(1, Order::release) == 0; }
   // The owner, before it looks into the mailbox.
   void answer() { rung_.exchange(0, Order::acquire); }
+  // Any core: it was rung, and not answered so far.
+  [[nodiscard]] bool rung() const { return rung_.load(Order::relaxed) != 0; }
 
  private:
   AtomicT<u32> rung_{0};

@@ -64,10 +64,11 @@ void CheckRounds::on_time(TimerEvent& event) {
 
 void CheckRounds::look() {
   core_.scheduler->check(During::round);
+  progress_now_ = progress_.look();
   look_at_threads();
   if (last_thread_ == 0) forget_cleared();
   const bool suspicious =
-      std::ranges::any_of(suspects_, [](const Suspect& each) { return each.thread != 0 && each.found < most_found; });
+      std::ranges::any_of(suspects_, [](const Suspect& each) { return each.thread != 0 && !each.told; });
   if (core_.scheduler->running() != nullptr || last_thread_ != 0 || suspicious) {
     core_.timers().add(event_, clock::now() + between);  // who runs timers arms the hardware afterwards
   }
@@ -115,7 +116,11 @@ void CheckRounds::suspect(Thread& thread, Invariant invariant) {
   const u64 turns = turns_of(thread);
   if (known->thread != number || known->invariant != invariant || known->turns != turns) *known = {number, invariant, turns};
   known->again = true;
-  if (++known->found == most_found) core_.scheduler->violated(invariant, During::round, &thread.entity);
+  if (++known->rounds == 1 || known->progress != progress_now_) ++known->found;
+  known->progress = progress_now_;
+  if (known->told || (known->found < most_found && known->rounds < most_rounds)) return;
+  known->told = true;
+  core_.scheduler->violated(invariant, During::round, &thread.entity);
 }
 
 // All threads were looked at. Who was told of stays here, so that it is told of once.

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "core/core.h"
+#include "core/core_progress.h"
 #include "core/timer_queue.h"
 #include "trace/invariants.h"
 
@@ -24,16 +25,20 @@ class CheckRounds {
  private:
   static constexpr Duration between = milliseconds(500);
   static constexpr u32 most_looked_at = 128;  // threads in one round, under the table's lock
-  // How many rounds must find a suspect as it was: other cores may be in the middle of what they do, or be stopped there by
-  // their host.
+  // How many rounds must find a suspect as it was, with all cores having got on in between: they may be in the middle of what they do, or
+  // be stopped there by their host.
   static constexpr u32 most_found = 6;
+  static constexpr u32 most_rounds = 60;  // whether cores get on or not: half a minute
 
   // A thread that is not where it should be, which is right for a moment.
   struct Suspect {
     i32 thread = 0;  // 0: none
     invariants::Invariant invariant{};
     u64 turns = 0;  // how often it had blocked, moved and been sent a message
-    u32 found = 0;  // most_found and above: it was told of
+    u32 rounds = 0;  // in which it was found so
+    u32 progress = 0;  // at the last one that counted
+    u32 found = 0;  // how many counted
+    bool told = false;
     bool again = false;  // since the table was begun from its start
   };
 
@@ -49,6 +54,8 @@ class CheckRounds {
   TimerEvent event_{on_time};
   i32 last_thread_ = 0;  // where the last round ended; 0: at the end of the table
   Suspect suspects_[8];
+  CoreProgress progress_;
+  u32 progress_now_ = 0;  // in this round
 };
 
 }  // namespace corral

@@ -150,7 +150,9 @@ Result<void> flush_all(std::span<u64, 3> progress, Waiter& waiter, const FileSys
     if (part.from != at) own = 0;  // the one that was at has become clean
     at = part.from;
     const Result<void> flushed = file->flush(own, waiter);
-    if (!flushed.ok() && flushed.error() == Errno::blocked) return Errno::blocked;
+    if (flushed.ok()) continue;
+    const bool later = flushed.error() == Errno::enomem && only != nullptr;  // it is still to be written
+    if (flushed.error() == Errno::blocked || later) return flushed.error();
   }
 }
 

@@ -18,7 +18,8 @@ void count(i64 change);
 void drop_abandoned();
 // Lets go of this file system's files that are clean by now. A step, no lock held.
 void drop_clean(const FileSystem& of);
-// sync: as FilePages::flush, for all files (of `only`, when given). blocked; errors of single files are theirs.
+// sync: as FilePages::flush, for all files. blocked; errors of single files are theirs. Of `only`, when given: enomem, too, where a file could
+// not be written for that, and is later.
 Result<void> flush_all(std::span<u64, 3> progress, Waiter& waiter, const FileSystem* only = nullptr);
 // The machine is about to be switched off, and no thread runs any more: writes everything, calling `poll`, which lets devices
 // finish, until nothing is under way or `limit` has passed. False: something is left.

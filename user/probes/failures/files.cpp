@@ -59,6 +59,19 @@ void remove_created() {
   unlink("f.file");
 }
 
+// When it has answered that all is written, nothing is left to be written. The file stays.
+long synchronise() {
+  const Descriptor file{open("f.kept", O_RDWR | O_CREAT, 0640)};
+  TRY_CALL(file);
+  TRY_CALL(write(file, bytes, size));
+  TRY_CALL(syncfs(file));
+  const Descriptor memory{open("/proc/meminfo", O_RDONLY)};
+  TRY_CALL(memory);
+  char text[4096] = {};
+  TRY_CALL(read(memory, text, sizeof text - 1));
+  return from_error(strstr(text, "Dirty:                 0 kB") != nullptr ? 0 : EIO);
+}
+
 long map_file() {
   const Descriptor file{open("f.file", O_RDWR | O_CREAT, 0640)};
   TRY_CALL(file);
@@ -141,6 +154,7 @@ constexpr Operation of_mounting[] = {
 };
 
 constexpr Operation of_files[] = {
+    {"a file system", synchronise},  // before anything is removed, whose blocks are given back later
     {"a file", create, remove_created},
     {"a mapped file", map_file, remove_created},
     {"names", change_names, remove_names},
