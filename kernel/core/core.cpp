@@ -147,8 +147,8 @@ Instant Core::arm_hardware(Instant target) {
 
 u8 Core::sign_of_life() const {
   u64 sum = 0;
-  for (const Atomic<u64>* each : {&counters.messages_taken, &counters.message_interrupts_taken, &counters.timer_interrupts,
-                                  &counters.idle_entries}) {
+  for (const Atomic<u64>* each :
+       {&counters.messages_taken, &counters.message_interrupts_taken, &counters.timer_interrupts, &counters.idle_entries}) {
     sum += each->load(Order::relaxed);
   }
   return static_cast<u8>(sum);

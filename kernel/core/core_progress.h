@@ -15,7 +15,7 @@ class CoreProgress {
 
  private:
   u8 signs_[max_cores] = {};  // of each core, when it was looked at last
-  CoreSet behind_;            // have not got on since rounds_ grew
+  CoreSet behind_;  // have not got on since rounds_ grew
   u32 rounds_ = 0;
 };
 

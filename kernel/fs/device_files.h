@@ -13,6 +13,9 @@ struct DeviceFile {
 };
 [[nodiscard]] std::span<const DeviceFile> device_files();
 
+// log_device.cpp
+Result<Ref<OpenFile>> open_log(Inode& node, const OpenRequest& request);
+
 // latency_device.cpp
 Result<Ref<OpenFile>> open_latency_wish(Inode& node, const OpenRequest& request);
 

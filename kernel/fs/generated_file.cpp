@@ -257,7 +257,8 @@ class GeneratedInode final : public Inode {
     }
     if ((request.flags & o_accmode) != o_rdonly && !node_.writable()) return Errno::eacces;
     if (node_.open != nullptr) return node_.open(*this, request, subject_);
-    return open_generated(*this, request.flags, node_, subject_);
+    return Ref<OpenFile>{
+        Ref<GeneratedText>::adopt(TRY(memory::make<GeneratedText>(Ref<Inode>::share(*this), request.flags, node_, subject_)))};
   }
 
   Result<void> resize(u64) override {
@@ -311,11 +312,6 @@ class GeneratedInode final : public Inode {
 };
 
 }  // namespace
-
-Result<Ref<OpenFile>> open_generated(Inode& inode, u32 flags, const Node& node, const Subject& subject) {
-  return Ref<OpenFile>{
-      Ref<GeneratedText>::adopt(TRY(memory::make<GeneratedText>(Ref<Inode>::share(inode), flags, node, subject)))};
-}
 
 Result<Ref<FileSystem>> make_generated_file_system(const char* type, u64 magic, const GeneratedDirectory& root) {
   Ref<GeneratedFileSystem> made = Ref<GeneratedFileSystem>::adopt(TRY(memory::make<GeneratedFileSystem>(type, magic)));

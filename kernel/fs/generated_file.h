@@ -1,4 +1,4 @@
-// Files whose contents are made when they are read: /proc, /sys, /dev/kmsg. A directory of them is a table of nodes.
+// Files whose contents are made when they are read: /proc, /sys. A directory of them is a table of nodes.
 //
 // A text is made whole at the first read, and again after a seek to the beginning, so that what one reader sees is
 // consistent. Makers run in the reader's step with no lock held. Tables are constants; Subject says what a text is about.
@@ -62,8 +62,5 @@ struct GeneratedDirectory {
 
 // A file system that consists of one such tree.
 Result<Ref<FileSystem>> make_generated_file_system(const char* type, u64 magic, const GeneratedDirectory& root);
-
-// An open file over a node that is not in such a tree (/dev/kmsg).
-Result<Ref<OpenFile>> open_generated(Inode& inode, u32 flags, const Node& node, const Subject& subject);
 
 }  // namespace corral::fs

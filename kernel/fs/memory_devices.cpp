@@ -1,16 +1,13 @@
 // The devices of /dev that have no hardware behind them, and the table of all of them. See device_files.h.
 #include "fs/device_files.h"
 #include "fs/disk.h"
-#include "fs/generated_file.h"
 #include "fs/pseudo_terminal.h"
 #include "fs/terminals.h"
 #include "fs/transfer.h"
 #include "lib/memory_functions.h"
 #include "memory/heap.h"
-#include "memory/heap_array.h"
 #include "task/process.h"
 #include "task/thread.h"
-#include "trace/log.h"
 
 namespace corral::fs {
 
@@ -66,33 +63,6 @@ class MemoryDevice final : public OpenFile {
 template <Kind K>
 Result<Ref<OpenFile>> open_memory(Inode& node, const OpenRequest& request) {
   return Ref<OpenFile>{Ref<MemoryDevice>::adopt(TRY(memory::make<MemoryDevice>(Ref<Inode>::share(node), request.flags, K)))};
-}
-
-// ---- the kernel's log ----
-
-Result<void> log_text(TextBuffer& text, const Subject&) {
-  constexpr u64 most = 256 << 10;
-  memory::HeapArray<char> bytes;
-  TRY(bytes.allocate(most));
-  text.append({bytes.data(), log::copy_ring(bytes.data(), most)});
-  return {};
-}
-
-Result<void> log_line(std::string_view line, const Subject&) {
-  while (!line.empty() && line.back() == '\n') line.remove_suffix(1);
-  if (line.size() > 2 && line.front() == '<') {  // a level, as in "<6>text"
-    u64 end = 1;
-    while (end < line.size() && line[end] != '>') ++end;
-    if (end < line.size()) line.remove_prefix(end + 1);
-  }
-  log::write(log::Level::info, line);
-  return {};
-}
-
-constexpr Node log_node{.name = "kmsg", .type = FileType::regular, .permissions = 0644, .text = log_text, .store = log_line};
-
-Result<Ref<OpenFile>> open_log(Inode& node, const OpenRequest& request) {
-  return open_generated(node, request.flags, log_node, {});
 }
 
 constexpr DeviceFile table[] = {

@@ -67,8 +67,7 @@ void CheckRounds::look() {
   progress_now_ = progress_.look();
   look_at_threads();
   if (last_thread_ == 0) forget_cleared();
-  const bool suspicious =
-      std::ranges::any_of(suspects_, [](const Suspect& each) { return each.thread != 0 && !each.told; });
+  const bool suspicious = std::ranges::any_of(suspects_, [](const Suspect& each) { return each.thread != 0 && !each.told; });
   if (core_.scheduler->running() != nullptr || last_thread_ != 0 || suspicious) {
     core_.timers().add(event_, clock::now() + between);  // who runs timers arms the hardware afterwards
   }
