@@ -22,14 +22,26 @@ class Writer {
     if (used_ < to_.size()) to_[used_++] = c;
   }
   void put(std::string_view text) {
-    for (char c : text) put(c);
+    char* const at = to_.data() + used_;
+    const size_t size = take(text.size());
+    for (size_t i = 0; i < size; ++i) at[i] = text[i];
   }
   void put(char c, size_t times) {
-    for (size_t i = 0; i < times; ++i) put(c);
+    char* const at = to_.data() + used_;
+    const size_t size = take(times);
+    for (size_t i = 0; i < size; ++i) at[i] = c;
   }
   [[nodiscard]] std::string_view text() const { return {to_.data(), used_}; }
 
  private:
+  // Room for `wanted` characters, or as many as there is room for.
+  size_t take(size_t wanted) {
+    const size_t room = to_.size() - used_;
+    const size_t size = wanted < room ? wanted : room;
+    used_ += size;
+    return size;
+  }
+
   std::span<char> to_;
   size_t used_ = 0;
 };
@@ -73,14 +85,20 @@ void put_padded(Writer& out, const Specification& s, std::string_view sign, std:
   if (s.left) out.put(' ', fill);
 }
 
-void put_number(Writer& out, const Specification& s, u64 value, std::string_view sign) {
-  char digits[20];  // 2^64 - 1 has 20
-  size_t at = sizeof digits;
-  const u64 base = s.hexadecimal ? 16 : 10;
+// Into the last of `digits`, for 2^64 - 1 has so many; answers where they begin.
+template <u64 Base>
+size_t write_digits(std::span<char, 20> digits, u64 value) {
+  size_t at = digits.size();
   do {
-    digits[--at] = "0123456789abcdef"[value % base];
-    value /= base;
+    digits[--at] = "0123456789abcdef"[value % Base];
+    value /= Base;
   } while (value != 0);
+  return at;
+}
+
+void put_number(Writer& out, const Specification& s, u64 value, std::string_view sign) {
+  char digits[20];
+  const size_t at = s.hexadecimal ? write_digits<16>(digits, value) : write_digits<10>(digits, value);
   put_padded(out, s, sign, {digits + at, sizeof digits - at}, true);
 }
 

@@ -43,6 +43,7 @@ bool needs_table(int signal) {
 // Who gets the children of a process that ends: the nearest ancestor that asked for them, else the first process. The table's lock
 // is held.
 Process& heir_of(const Process& process, Process& first) {
+  if (process.children.empty()) return first;
   for (Process* p = process.parent; p != nullptr; p = p->parent) {
     if (p->manners.adopts_orphans.load(Order::relaxed) && p->state == ProcessState::alive && !p->ending()) return *p;
   }

@@ -48,7 +48,7 @@ struct ResourceLimits {
   u64 run_time = no_limit;
 
   u64 hard[count] = {no_limit, no_limit, no_limit, no_limit, no_limit, no_limit, no_limit, 1u << 20,
-                     no_limit, no_limit, no_limit, no_limit, no_limit, 0,        0,        no_limit};
+                     8u << 20, no_limit, no_limit, no_limit, 819200,   0,        0,        no_limit};
 
   [[nodiscard]] u64& soft(u32 resource) {
     u64* const all[count] = {

@@ -22,6 +22,12 @@ struct Protection {
   [[nodiscard]] bool none() const { return !read && !write && !execute; }
 };
 
+// As stat(2) tells them: the file system, whose number is the minor one of a device, and the file in it. Both 0: no file.
+struct FileIdentity {
+  u64 device = 0;
+  u64 number = 0;
+};
+
 // Where the pages of a mapping come from when they are first touched (a file's page cache). Null: zeroed memory.
 class Backing : public RefCounted<Backing> {
  public:
@@ -59,7 +65,8 @@ class Backing : public RefCounted<Backing> {
   [[nodiscard]] virtual u64 cuts() const { return 0; }
   // Which of System V's segments it is (ipc/sysv/segment.h); 0: none.
   [[nodiscard]] virtual u64 segment() const { return 0; }
-  // What a person sees in /proc/[pid]/maps.
+  // What a person sees in /proc/[pid]/maps: the name, and which file it is.
+  [[nodiscard]] virtual FileIdentity identity() const { return {}; }
   [[nodiscard]] virtual const char* name() const { return ""; }
 };
 

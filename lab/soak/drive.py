@@ -118,7 +118,7 @@ def _judge(one: script.Said, planned: Round, first: Account | None) -> Account:
         raise Failure(f"`{choice}` was refused by /proc/sched")
     for number, task in enumerate(planned.tasks, start=1):
         status, output = one.tasks.get(number, (-1, "nothing was said of it"))
-        if status != 0 or not re.search(task.load.shows, output):
+        if not task.load.went_well(status, output):
             lacks = "" if re.search(task.load.shows, output) else f", and its output lacks `{task.load.shows}`"
             raise Failure(f"{task.load.name}: status {status}{lacks}: {task.command}\n{output[-SHOWN:]}")
     account = accounts.read(one.account)

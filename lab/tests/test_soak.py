@@ -209,6 +209,12 @@ class Judging(unittest.TestCase):
         self.assertIn("planted: status 3: do it", self.judged(status=3))
         self.assertIn("lacks `(?m)^done$`: do it\nnot done\n", self.judged(output="not done\n"))
 
+    def test_whose_time_was_over_before_it_began_is_no_failure(self) -> None:
+        load = Load("planted", "", lambda chance, seconds: "do it", "(?m)^done$", late="no time")
+        for status, output, well in ((3, "no time\n", True), (0, "no time\n", True), (3, "no room\n", False), (0, "done\n", True)):
+            with self.subTest(status=status, output=output):
+                self.assertEqual(load.went_well(status, output), well)
+
     def test_a_task_of_which_nothing_was_said(self) -> None:
         with self.assertRaises(drive.Failure):
             drive._judge(script.Said(3, 1.0, 2.0, {}, (), self.ACCOUNT), plan.Round((self.TASK,)), None)

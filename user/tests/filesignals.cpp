@@ -402,6 +402,12 @@ void test_directories() {
   CHECK_EQ(close(same), 0);
   CHECK_EQ(unlink("f"), 0);
   expect_changes(file, 0);
+  if (const int enabled = open("/proc/sys/fs/dir-notify-enable", O_WRONLY); enabled >= 0) {
+    CHECK_EQ(write(enabled, "0", 1), 1);
+    CHECK_ERRNO(notify(file, DN_DELETE), EINVAL);
+    CHECK_EQ(write(enabled, "1", 1), 1);
+    CHECK_EQ(close(enabled), 0);
+  }
   CHECK_EQ(notify(file, DN_DELETE), 0);
   CHECK_EQ(close(file), 0);
   CHECK_EQ(unlink("plain"), 0);

@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 
@@ -154,6 +155,48 @@ void check_pages() {
   long dirty = 0;
   CHECK(sum != nullptr && sscanf(sum, " Private_Dirty: %ld kB", &dirty) == 1 && dirty >= 20);
   CHECK_EQ(munmap(around, 18 * page), 0);
+}
+
+// The line of /proc/self/maps for the area that begins there.
+const char* line_of(const void* start) {
+  CHECK(take("/proc/self/maps") > 0);
+  char beginning[32];
+  snprintf(beginning, sizeof beginning, "%08lx-", reinterpret_cast<unsigned long>(start));
+  const char* const found = strstr(text, beginning);
+  CHECK(found != nullptr && (found == text || found[-1] == '\n'));
+  return found;
+}
+
+void check_lines_of_maps() {
+  constexpr size_t page = 4096;
+  const int file = memfd_create("mapped", 0);
+  CHECK(file >= 0 && ftruncate(file, 3 * page) == 0);
+  struct stat about;
+  CHECK_EQ(fstat(file, &about), 0);
+  void* const area = mmap(nullptr, 2 * page, PROT_READ, MAP_SHARED, file, page);
+  CHECK(area != MAP_FAILED);
+  const char* line = line_of(area);
+  unsigned long start = 0, end = 0, offset = 0, inode = 0;
+  unsigned major_number = 0, minor_number = 0;
+  char rights[5] = {};
+  int used = 0;
+  CHECK_EQ(
+      sscanf(line, "%lx-%lx %4s %lx %x:%x %lu%n", &start, &end, rights, &offset, &major_number, &minor_number, &inode, &used),
+      7);
+  CHECK_EQ(end - start, 2 * page);
+  CHECK_EQ(strcmp(rights, "r--s"), 0);
+  CHECK_EQ(offset, page);
+  CHECK_EQ(makedev(major_number, minor_number), about.st_dev);
+  CHECK_EQ(inode, about.st_ino);
+  for (int i = used; i < 73; ++i) CHECK_EQ(line[i], ' ');
+  CHECK_EQ(strncmp(line + 73, "/memfd:mapped", 13), 0);
+  CHECK_EQ(munmap(area, 2 * page), 0);
+  CHECK_EQ(close(file), 0);
+
+  auto* const around = static_cast<char*>(mmap(nullptr, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  CHECK(around != MAP_FAILED && mprotect(around + page, page, PROT_READ) == 0);
+  CHECK_EQ(strncmp(strchr(line_of(around + page), ' '), " r--p 00000000 00:00 0 \n", 24), 0);
+  CHECK_EQ(munmap(around, 3 * page), 0);
 }
 
 // A page of a private mapping that was changed is the process's own, even when nobody may write it any more.
@@ -413,6 +456,7 @@ int main(int argc, char** argv) {
   check_watches();
   check_pages();
   check_changed_pages();
+  check_lines_of_maps();
   check_scores();
   check_event_files();
   check_status();

@@ -83,6 +83,7 @@ Result<i64> set_lease(Call& call, OpenFile& file) {
 
 // Whoever asks is told, unless somebody was chosen before.
 Result<i64> notify(Call& call, OpenFile& file) {
+  if (fs::directory_notices_enabled.value() == 0) return Errno::einval;
   const fs::FileTable& files = resources_of(call).files();
   const auto wanted = static_cast<u32>(call.argument[2]);
   if ((wanted & ~fs::DirectoryNotice::again) == 0) {

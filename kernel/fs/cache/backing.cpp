@@ -12,6 +12,8 @@ class FileBacking final : public vm::Backing {
  public:
   FileBacking(Inode& inode, FilePages& pages) : inode_{Ref<Inode>::share(inode)}, pages_{pages}, told_{inode} {
     inode.mappings.fetch_add(1, Order::seq_cst);
+    const Attributes a = inode.attributes();
+    identity_ = {a.device, a.inode};
     const Result<std::string_view> path = path_of(inode, std::span{path_, sizeof path_ - 1});
     if (!path.ok()) return;
     memmove(path_, path.value().data(), path.value().size());
@@ -29,12 +31,14 @@ class FileBacking final : public vm::Backing {
   }
   [[nodiscard]] const void* file() const override { return static_cast<const Inode*>(inode_.get()); }
   [[nodiscard]] u64 cuts() const override { return inode_->cuts.load(Order::acquire); }
+  [[nodiscard]] vm::FileIdentity identity() const override { return identity_; }
   [[nodiscard]] const char* name() const override { return path_; }
 
  private:
   Ref<Inode> inode_;  // of which pages_ is part
   FilePages& pages_;
   WriteErrorsTold told_;
+  vm::FileIdentity identity_;
   char path_[256] = {};
 };
 

@@ -44,40 +44,49 @@ Result<Ref<vm::AddressSpace>> space_of(const Subject& subject) {
 }
 
 void append_area(TextBuffer& to, const vm::Area& area) {
-  to.print("{X8}-{X8} {}{}{}{} {X8} 00:00 0                          {}\n", area.start.value, area.end.value,
-           area.protection.read ? 'r' : '-', area.protection.write ? 'w' : '-', area.protection.execute ? 'x' : '-',
-           area.shared ? 's' : 'p', area.first_page * page_size, label_of(area));
+  const vm::FileIdentity file = area.backing ? area.backing->identity() : vm::FileIdentity{};
+  char memory[128];
+  const std::string_view place =
+      format_to(memory, "{X8}-{X8} {}{}{}{} {X8} 00:{X2} {}", area.start.value, area.end.value,
+                area.protection.read ? 'r' : '-', area.protection.write ? 'w' : '-', area.protection.execute ? 'x' : '-',
+                area.shared ? 's' : 'p', area.backing ? area.first_page * page_size : 0, file.device, file.number);
+  const char* const label = label_of(area);
+  if (*label == 0) {
+    to.print("{} \n", place);
+  } else {
+    to.print("{-72} {}\n", place, label);
+  }
 }
 
-void append_amount(TextBuffer& to, const char* name, u64 bytes) {
-  char label[32];
-  to.print("{-16}{8} kB\n", format_to(label, "{}:", name), bytes >> 10);
+// `label` has its colon.
+void append_amount(TextBuffer& to, std::string_view label, u64 bytes) {
+  to.print("{-16}{8} kB\n", label, bytes >> 10);
 }
 
 void append_counts(TextBuffer& to, const vm::PageCounts& pages) {
   const struct {
-    const char* name;
+    std::string_view label;
     u64 bytes;
   } rows[] = {
-      {"Rss", pages.resident() * page_size},
-      {"Pss", pages.share_bytes},
-      {"Shared_Clean", pages.shared_clean * page_size},
-      {"Shared_Dirty", pages.shared_dirty * page_size},
-      {"Private_Clean", pages.private_clean * page_size},
-      {"Private_Dirty", pages.private_dirty * page_size},
-      {"Referenced", pages.resident() * page_size},
-      {"Anonymous", pages.anonymous * page_size},
-      {"LazyFree", 0},
-      {"AnonHugePages", pages.large * page_size},
-      {"ShmemPmdMapped", 0},
-      {"FilePmdMapped", 0},
-      {"Shared_Hugetlb", 0},
-      {"Private_Hugetlb", 0},
-      {"Swap", 0},
-      {"SwapPss", 0},
-      {"Locked", pages.locked * page_size},
+      {"Rss:", pages.resident() * page_size},
+      {"Pss:", pages.share_bytes},
+      {"Shared_Clean:", pages.shared_clean * page_size},
+      {"Shared_Dirty:", pages.shared_dirty * page_size},
+      {"Private_Clean:", pages.private_clean * page_size},
+      {"Private_Dirty:", pages.private_dirty * page_size},
+      {"Referenced:", pages.resident() * page_size},
+      {"Anonymous:", pages.anonymous * page_size},
+      {"LazyFree:", 0},
+      {"AnonHugePages:", pages.large * page_size},
+      {"ShmemPmdMapped:", 0},
+      {"FilePmdMapped:", 0},
+      {"Shared_Hugetlb:", 0},
+      {"Private_Hugetlb:", 0},
+      {"Swap:", 0},
+      {"SwapPss:", 0},
+      {"Locked:", pages.locked * page_size},
   };
-  for (const auto& row : rows) append_amount(to, row.name, row.bytes);
+  for (const auto& row : rows) append_amount(to, row.label, row.bytes);
 }
 
 // Two letters for each thing that holds of the area.
@@ -133,9 +142,9 @@ Result<void> process_smaps(TextBuffer& to, const Subject& subject) {
   const auto visit = [](void* context, const vm::Area& area, const vm::PageCounts& pages) {
     auto& text = *static_cast<TextBuffer*>(context);
     append_area(text, area);
-    append_amount(text, "Size", area.end - area.start);
-    append_amount(text, "KernelPageSize", page_size);
-    append_amount(text, "MMUPageSize", page_size);
+    append_amount(text, "Size:", area.end - area.start);
+    append_amount(text, "KernelPageSize:", page_size);
+    append_amount(text, "MMUPageSize:", page_size);
     append_counts(text, pages);
     append_flags(text, area);
   };

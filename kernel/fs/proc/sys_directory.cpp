@@ -10,6 +10,7 @@
 #include "fs/proc/proc.h"
 #include "fs/proc/setting_files.h"
 #include "fs/socket/socket.h"
+#include "fs/watch/directory_notice.h"
 #include "fs/watch/watch_queue.h"
 #include "ipc/posix/message_queue.h"
 #include "ipc/sysv/queue.h"
@@ -203,6 +204,7 @@ Result<void> set_pipe_size(std::string_view text, const Subject& subject) {
 }
 
 constexpr Node fs_nodes[] = {
+    setting<directory_notices_enabled>("dir-notify-enable"),
     setting<leases::break_seconds>("lease-break-time"),
     {.name = "nr_open", .text = limit<FileTable::max_descriptors>},
     {.name = "pipe-max-size", .permissions = 0644, .text = show<Pipe::user_capacity>, .store = set_pipe_size},

@@ -20,6 +20,8 @@ class RamBacking final : public vm::Backing {
  public:
   RamBacking(Ref<RamFile> file, bool writable) : file_{static_cast<Ref<RamFile>&&>(file)}, writable_{writable} {
     file_->mappings.fetch_add(1, Order::seq_cst);
+    const Attributes a = file_->attributes();
+    identity_ = {a.device, a.inode};
     const std::span<char> room{path_, sizeof path_ - 1};
     const Result<std::string_view> path = path_of(*file_, room);
     const std::string_view text = path.ok() ? path.value() : file_->label(room);
@@ -34,11 +36,13 @@ class RamBacking final : public vm::Backing {
   void pages_at_hand(u64 first, std::span<Frame*> frames) override { file_->pages_at_hand(first, frames); }
   [[nodiscard]] const void* file() const override { return static_cast<const Inode*>(file_.get()); }
   [[nodiscard]] u64 cuts() const override { return file_->cuts.load(Order::acquire); }
+  [[nodiscard]] vm::FileIdentity identity() const override { return identity_; }
   [[nodiscard]] const char* name() const override { return path_; }
 
  private:
   Ref<RamFile> file_;
   const bool writable_;  // counted by the file
+  vm::FileIdentity identity_;
   char path_[256];
 };
 

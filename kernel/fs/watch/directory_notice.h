@@ -7,8 +7,12 @@
 
 #include "fs/event/file_signals.h"
 #include "fs/watch/file_watch.h"
+#include "lib/setting.h"
 
 namespace corral::fs {
+
+// 0: nobody may ask.
+inline constinit Setting directory_notices_enabled{1, 0, 1};
 
 class DirectoryNotice final : public Watcher {
  public:
