@@ -21,8 +21,6 @@ constexpr u32 most_priority = 1023;
 constexpr u32 usual_priority = of_programs + 6;
 constexpr u64 longest_text = 992;   // that a program may write at once; what the log has no room for is left out
 
-void look(TimerEvent& event);
-
 constinit SpinLock followers_lock{Rank::file, "who follows the log"};
 constinit WaitQueue readers{followers_lock};
 constinit PollSource pollers{followers_lock};

@@ -77,7 +77,7 @@ LOADS = {load.name: load for load in (
     Load("hackbench", "Debian's hackbench: processes and threads, pipes and socket pairs, up to 120 at once", _hackbench,
          r"(?s)(Time: [0-9.]+.*){4}", debian=True, prefix=True),
     Load("stress-ng", f"Debian's stress-ng with --verify: some of {', '.join(STRESSORS)}, at the same time", _stress_ng,
-         "successful run completed", debian=True, late="sem: could not create any pthreads"),
+         "successful run completed", debian=True, late=r"(?s)sem: could not create any pthreads.*\] successful run completed"),
     Load("go", "some of Go's own tests of its standard library", go_load.draw, r"(?m)^PASS$", files=go_load.files, go=True),
     _probe("wake-ups", "wakepairs", "futex waits and wakes with numbers that show a lost one", r"wakepairs: \d+ pairs"),
     _probe("unmaps", "stalepages", "pages that are unmapped while other cores use them",

@@ -215,6 +215,12 @@ class Judging(unittest.TestCase):
             with self.subTest(status=status, output=output):
                 self.assertEqual(load.went_well(status, output), well)
 
+    def test_stress_ng_may_be_late_but_not_fail(self) -> None:
+        for status, word, well in ((3, "successful", True), (2, "unsuccessful", False)):
+            output = f"stress-ng: info:  [9] sem: could not create any pthreads\nstress-ng: info:  [7] {word} run completed in 8.30s\n"
+            with self.subTest(word):
+                self.assertEqual(LOADS["stress-ng"].went_well(status, output), well)
+
     def test_a_task_of_which_nothing_was_said(self) -> None:
         with self.assertRaises(drive.Failure):
             drive._judge(script.Said(3, 1.0, 2.0, {}, (), self.ACCOUNT), plan.Round((self.TASK,)), None)

@@ -13,8 +13,6 @@
 
 #include "check.h"
 
-#define FAILS(call, code) (CHECK((call) == -1), CHECK(errno == (code)))
-
 namespace {
 
 void copy_own_program(const char* to) {
@@ -70,9 +68,9 @@ void busy_programs() {
   int hold[2];
   pid_t child;
   CHECK(execute("program", hold, child) == 0);
-  FAILS(open("program", O_WRONLY), ETXTBSY);
-  FAILS(open("program", O_RDWR | O_TRUNC), ETXTBSY);
-  FAILS(truncate("program", 0), ETXTBSY);
+  CHECK_ERRNO(open("program", O_WRONLY), ETXTBSY);
+  CHECK_ERRNO(open("program", O_RDWR | O_TRUNC), ETXTBSY);
+  CHECK_ERRNO(truncate("program", 0), ETXTBSY);
   const int reading = open("program", O_RDONLY);
   CHECK(reading >= 0 && close(reading) == 0);
   end(hold, child, 0);
@@ -85,7 +83,7 @@ void busy_programs() {
   CHECK(unlink("program") == 0);  // the name may go, and another file may have it
   copy_own_program("program");
   end(hold, child, 0);
-  FAILS(open("/proc/self/exe", O_WRONLY), ETXTBSY);
+  CHECK_ERRNO(open("/proc/self/exe", O_WRONLY), ETXTBSY);
 
   const int script = open("script", O_WRONLY | O_CREAT, 0755);
   CHECK(script >= 0 && write(script, "#!program\n", 10) == 10);
@@ -114,47 +112,47 @@ bool mounts() {
   struct statvfs s = {};
   CHECK(statvfs("m", &s) == 0 && (s.f_flag & (ST_NODEV | ST_NOSUID | ST_NOEXEC | ST_RDONLY)) == (ST_NODEV | ST_NOSUID));
   CHECK(mknod("m/null", S_IFCHR | 0666, makedev(1, 3)) == 0);
-  FAILS(open("m/null", O_RDONLY), EACCES);
+  CHECK_ERRNO(open("m/null", O_RDONLY), EACCES);
   copy_own_program("m/program");
   CHECK(error_of("m/program") == 0 && access("m/program", X_OK) == 0);
   CHECK(mkdir("m/d", 0755) == 0 && mkdir("m/d/e", 0755) == 0);
 
   CHECK(mount("none", "m", "tmpfs", MS_REMOUNT | MS_NOEXEC, "") == 0);
   CHECK(error_of("m/program") == EACCES);
-  FAILS(access("m/program", X_OK), EACCES);
+  CHECK_ERRNO(access("m/program", X_OK), EACCES);
   int file = open("m/program", O_RDWR);
   CHECK(file >= 0);
   CHECK(mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0) == MAP_FAILED && errno == EPERM);
-  FAILS(mount("none", "m", "tmpfs", MS_REMOUNT | MS_RDONLY, ""), EBUSY);
+  CHECK_ERRNO(mount("none", "m", "tmpfs", MS_REMOUNT | MS_RDONLY, ""), EBUSY);
   CHECK(close(file) == 0);
   file = open("m/null", O_RDONLY);
   CHECK(file >= 0 && close(file) == 0);
 
   CHECK(mount("none", "m", "tmpfs", MS_REMOUNT | MS_RDONLY, "") == 0);
   CHECK(statvfs("m", &s) == 0 && (s.f_flag & (ST_NODEV | ST_NOSUID | ST_NOEXEC | ST_RDONLY)) == ST_RDONLY);
-  FAILS(open("m/new", O_WRONLY | O_CREAT, 0600), EROFS);
-  FAILS(open("m/program", O_WRONLY), EROFS);
-  FAILS(open("m/program", O_RDWR | O_TRUNC), EROFS);
-  FAILS(truncate("m/program", 0), EROFS);
-  FAILS(access("m/program", W_OK), EROFS);
-  FAILS(mkdir("m/x", 0755), EROFS);
-  FAILS(mkdir("m/d", 0755), EEXIST);
-  FAILS(rmdir("m/d/e"), EROFS);
-  FAILS(rmdir("m/none"), EROFS);
-  FAILS(unlink("m/program"), EROFS);
-  FAILS(unlink("m/none"), EROFS);
-  FAILS(rename("m/program", "m/other"), EROFS);
-  FAILS(link("m/program", "m/other"), EROFS);
-  FAILS(symlink("x", "m/link"), EROFS);
-  FAILS(mknod("m/fifo", S_IFIFO | 0600, 0), EROFS);
-  FAILS(chmod("m/program", 0600), EROFS);
-  FAILS(utimensat(AT_FDCWD, "m/program", nullptr, 0), EROFS);
+  CHECK_ERRNO(open("m/new", O_WRONLY | O_CREAT, 0600), EROFS);
+  CHECK_ERRNO(open("m/program", O_WRONLY), EROFS);
+  CHECK_ERRNO(open("m/program", O_RDWR | O_TRUNC), EROFS);
+  CHECK_ERRNO(truncate("m/program", 0), EROFS);
+  CHECK_ERRNO(access("m/program", W_OK), EROFS);
+  CHECK_ERRNO(mkdir("m/x", 0755), EROFS);
+  CHECK_ERRNO(mkdir("m/d", 0755), EEXIST);
+  CHECK_ERRNO(rmdir("m/d/e"), EROFS);
+  CHECK_ERRNO(rmdir("m/none"), EROFS);
+  CHECK_ERRNO(unlink("m/program"), EROFS);
+  CHECK_ERRNO(unlink("m/none"), EROFS);
+  CHECK_ERRNO(rename("m/program", "m/other"), EROFS);
+  CHECK_ERRNO(link("m/program", "m/other"), EROFS);
+  CHECK_ERRNO(symlink("x", "m/link"), EROFS);
+  CHECK_ERRNO(mknod("m/fifo", S_IFIFO | 0600, 0), EROFS);
+  CHECK_ERRNO(chmod("m/program", 0600), EROFS);
+  CHECK_ERRNO(utimensat(AT_FDCWD, "m/program", nullptr, 0), EROFS);
   file = open("m/null", O_RDWR);  // a device is not of the file system
   CHECK(file >= 0 && close(file) == 0);
   CHECK(error_of("m/program") == 0);
   CHECK(mount("none", "m", "tmpfs", MS_REMOUNT, "") == 0);
   CHECK(unlink("m/program") == 0 && rmdir("m/d/e") == 0);
-  FAILS(mount("none", "m/d", "tmpfs", MS_REMOUNT, ""), EINVAL);
+  CHECK_ERRNO(mount("none", "m/d", "tmpfs", MS_REMOUNT, ""), EINVAL);
   CHECK(umount("m") == 0 && rmdir("m") == 0);
   return true;
 }

@@ -11,8 +11,6 @@
 
 #include "check.h"
 
-#define FAILS(call, code) (CHECK((call) == -1), CHECK(errno == (code)))
-
 namespace {
 
 char pattern_at(unsigned long offset) {
@@ -117,10 +115,10 @@ void grown() {
 
 void names() {
   CHECK(mkdir("d", 0755) == 0 && mkdir("d/e", 0700) == 0);
-  FAILS(mkdir("d", 0755), EEXIST);
-  FAILS(rmdir("d"), ENOTEMPTY);
-  FAILS(rename("d", "d/e/f"), EINVAL);
-  FAILS(rename("d/e", "d"), ENOTEMPTY);
+  CHECK_ERRNO(mkdir("d", 0755), EEXIST);
+  CHECK_ERRNO(rmdir("d"), ENOTEMPTY);
+  CHECK_ERRNO(rename("d", "d/e/f"), EINVAL);
+  CHECK_ERRNO(rename("d/e", "d"), ENOTEMPTY);
   CHECK(symlink("a short one", "d/fast") == 0);
   char longer[200];
   memset(longer, 'l', sizeof longer);
@@ -134,8 +132,8 @@ void names() {
   CHECK(link("d/file", "d/e/other") == 0);
   struct stat s = {};
   CHECK(stat("d/file", &s) == 0 && s.st_nlink == 2);
-  FAILS(rename("d/file", "d/e"), EISDIR);
-  FAILS(rename("d/e", "d/file"), ENOTDIR);
+  CHECK_ERRNO(rename("d/file", "d/e"), EISDIR);
+  CHECK_ERRNO(rename("d/e", "d/file"), ENOTDIR);
   CHECK(rename("d/file", "d/e/other") == 0);  // one file: nothing happens
   CHECK(stat("d/file", &s) == 0 && s.st_nlink == 2);
   CHECK(unlink("d/file") == 0 && rename("d/e/other", "d/moved") == 0);
@@ -144,12 +142,12 @@ void names() {
   CHECK(stat("x", &s) == 0 && s.st_nlink == 3);
   CHECK(stat("x/e/../../d/moved", &s) == 0);
   CHECK(mkdir("x/empty", 0755) == 0 && rename("x/e", "x/empty") == 0);
-  FAILS(stat("x/e", &s), ENOENT);
+  CHECK_ERRNO(stat("x/e", &s), ENOENT);
   longer[0] = 0;
   char too_long[300];
   memset(too_long, 'n', sizeof too_long);
   too_long[256] = 0;
-  FAILS(mkdir(too_long, 0755), ENAMETOOLONG);
+  CHECK_ERRNO(mkdir(too_long, 0755), ENAMETOOLONG);
   too_long[255] = 0;
   CHECK(mkdir(too_long, 0755) == 0 && rmdir(too_long) == 0);
   CHECK(chmod("d/moved", 0604) == 0);

@@ -7,8 +7,6 @@
 
 #include "check.h"
 
-#define FAILS(call, code) (CHECK((call) == -1), CHECK(errno == (code)))
-
 namespace {
 
 char record[8192];
@@ -56,11 +54,11 @@ void lines() {
   int count = 0;
   for (; (at = next(file)) >= 0; number = at, ++count) CHECK(at > number);
   CHECK(count > 0);
-  FAILS(read(file, record, sizeof record), EAGAIN);
+  CHECK_ERRNO(read(file, record, sizeof record), EAGAIN);
   CHECK_EQ(lseek(other, 0, SEEK_END), 0);
   write_line(file, "<7>kmsgtest: one \x1b\\\n");
   write_line(file, "<7>kmsgtest: two\n");
-  FAILS(read(file, record, 5), EINVAL);  // it stays
+  CHECK_ERRNO(read(file, record, 5), EINVAL);  // it stays
   find(file, "kmsgtest: one \\x1b\\x5c\n");
   CHECK_EQ(strncmp(record, "15,", 3), 0);  // a program's, for debugging
   find(file, "kmsgtest: two\n");
@@ -69,12 +67,12 @@ void lines() {
   find(file, "kmsgtest: one");
   CHECK_EQ(lseek(file, 0, SEEK_DATA), 0);
   CHECK(next(file) >= 0);
-  FAILS(lseek(file, 1, SEEK_SET), ESPIPE);
-  FAILS(lseek(file, 0, SEEK_CUR), EINVAL);
-  FAILS(write(file, record, 5000), EINVAL);
+  CHECK_ERRNO(lseek(file, 1, SEEK_SET), ESPIPE);
+  CHECK_ERRNO(lseek(file, 0, SEEK_CUR), EINVAL);
+  CHECK_ERRNO(write(file, record, 5000), EINVAL);
   close(file);
   close(other);
-  FAILS(open("/dev/kmsg/x", O_RDONLY), ENOTDIR);
+  CHECK_ERRNO(open("/dev/kmsg/x", O_RDONLY), ENOTDIR);
 }
 
 void waiting() {
@@ -114,7 +112,7 @@ void lost() {
   pollfd asked{file, POLLIN | POLLPRI, 0};
   CHECK_EQ(poll(&asked, 1, 0), 1);
   CHECK_EQ(asked.revents, POLLIN | POLLPRI | POLLERR);
-  FAILS(read(file, record, sizeof record), EPIPE);
+  CHECK_ERRNO(read(file, record, sizeof record), EPIPE);
   long number = next(file);
   CHECK(number > first + 1);
   int count = 1;
