@@ -120,17 +120,10 @@ void Core::check_timer() const {
     invariants::report({invariants::Invariant::timer, invariants::During::sleep, id_});
 }
 
-// A message to a core that sleeps comes with an interrupt. Another interrupt may be a moment faster, or the sender be stopped by its
-// host before it sends one, so one message tells nothing; so many more than were announced do.
 void Core::check_announcement(u64 interrupts_before) {
-  constexpr u32 most_unannounced = 12;
-  if (mailbox_.empty()) return;
-  if (counters.message_interrupts_taken.load(Order::relaxed) != interrupts_before) {
-    if (unannounced_ != 0) --unannounced_;
-  } else if (++unannounced_ == most_unannounced) {
-    unannounced_ = 0;
+  const u64 interrupts = counters.message_interrupts_taken.load(Order::relaxed);
+  if (announcements_.lacking(interrupts, interrupts_before, !mailbox_.empty())) [[unlikely]]
     invariants::report({invariants::Invariant::unannounced_message, invariants::During::sleep, id_});
-  }
 }
 
 void Core::end_sleep() {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "arch/processor.h"
+#include "core/announcements.h"
 #include "core/doorbell.h"
 #include "core/expected_nmi.h"
 #include "core/mailbox.h"
@@ -127,7 +128,7 @@ class Core final : public Device {
   CoreTimer* timer_ = nullptr;  // own
   Instant armed_ = never;  // own: what the hardware timer is set to
   Instant slice_end_ = never;  // own: when the running thread is to be looked at again
-  u32 unannounced_ = 0;  // own: see check_announcement()
+  Announcements announcements_;  // own: see check_announcement()
   friend class CoreTable;
 
   void end_sleep();
