@@ -6,11 +6,16 @@
 namespace corral {
 namespace {
 
+// As many messages without an interrupt as are no defect yet, after so many interrupts.
+void owe_all_but_one(Announcements& account, u64 interrupts) {
+  for (u32 i = 1; i < Announcements::most_owed; ++i) EXPECT_FALSE(account.lacking(interrupts, interrupts, true));
+}
+
 TEST(Announcements, MessagesWithoutAnyInterruptAreFound) {
   Announcements account;
-  for (u32 i = 1; i < Announcements::most_owed; ++i) EXPECT_FALSE(account.lacking(0, 0, true));
+  owe_all_but_one(account, 0);
   EXPECT_TRUE(account.lacking(0, 0, true));
-  for (u32 i = 1; i < Announcements::most_owed; ++i) EXPECT_FALSE(account.lacking(0, 0, true));
+  owe_all_but_one(account, 0);
   EXPECT_TRUE(account.lacking(0, 0, true));
 }
 
@@ -26,9 +31,9 @@ TEST(Announcements, AnInterruptAfterItsMessagePaysForIt) {
 
 TEST(Announcements, InterruptsPayForEarlierMessagesOnly) {
   Announcements account;
-  for (u32 i = 1; i < Announcements::most_owed; ++i) EXPECT_FALSE(account.lacking(0, 0, true));
+  owe_all_but_one(account, 0);
   EXPECT_FALSE(account.lacking(50, 49, false));
-  for (u32 i = 1; i < Announcements::most_owed; ++i) EXPECT_FALSE(account.lacking(50, 50, true));
+  owe_all_but_one(account, 50);
   EXPECT_TRUE(account.lacking(50, 50, true));
 }
 
