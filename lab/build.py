@@ -34,7 +34,8 @@ CHECKED_KERNEL = Project("kernel that checks itself", paths.KERNEL_SOURCE, paths
                          ("-DCORRAL_UBSAN=ON", "-DCORRAL_PLANTED=ON"))
 TEST_KERNEL = Project("test kernel, which has policies that do wrong", paths.KERNEL_SOURCE, paths.KERNEL_BUILD,
                       ("corral-test.elf",))
-TIDY = Project("list of sources for clang-tidy", paths.KERNEL_SOURCE, paths.TIDY_BUILD, ("generated_sources",))
+TIDY = Project("list of sources for clang-tidy", paths.KERNEL_SOURCE, paths.TIDY_BUILD, ("generated_sources",),
+               ("-DCORRAL_PRECOMPILE=OFF",))
 USER = Project("programs", paths.USER_SOURCE, paths.USER_BUILD, ("initramfs",))
 SIMULATOR = Project("simulator", paths.SIMULATOR_SOURCE, paths.SIMULATOR_BUILD, ("corral-sim",))
 PLUGIN = Project("cache model", paths.PLUGIN_SOURCE, paths.PLUGIN_BUILD, ("cache-model",))

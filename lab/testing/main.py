@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from argparse import Namespace
 from collections.abc import Callable
@@ -23,22 +24,25 @@ USES = {
     "system": ("build", "qemu", "model", "image", "uefi", "linux", "bochs", "plot", "go", "report", "browser", "debug"),
 }
 SUITES = tuple(USES)
+MOST_JOBS = 4  # each may be a guest of some cores and gigabytes
 
 
 def declare(parser: Parser) -> None:
     parser.add_argument("--filter", default="", metavar="TEXT", help='only tests whose "suite: name" contains TEXT')
     parser.add_argument("--suite", action="append", metavar="NAME", help=f"only this suite: {', '.join(SUITES)}")
     parser.add_argument("--durations", type=positive, default=0, metavar="N", help="name the N slowest at the end")
+    parser.add_argument("--jobs", type=positive, default=min(os.cpu_count() or 1, MOST_JOBS), metavar="N",
+                        help="so many files of tests side by side, where the tests allow it (%(default)s)")
     much = parser.add_mutually_exclusive_group()
     much.add_argument("--quick", action="store_true", help="leave out the slow tests")
     much.add_argument("--all", action="store_true", help="also those that take hours: all of what else a sample is taken of")
 
 
-def _suites(verbose: bool, selection: Selection, tally: Tally) -> dict[str, Callable[[], None]]:
+def _suites(verbose: bool, jobs: int, selection: Selection, tally: Tally) -> dict[str, Callable[[], None]]:
     def system() -> None:
         build.build_system(verbose=verbose)
         build.build(build.PLUGIN, verbose=verbose)
-        python_tests.run("system", paths.SYSTEM_TESTS, selection, tally)
+        python_tests.run("system", paths.SYSTEM_TESTS, selection, tally, jobs)
 
     def kernel() -> None:
         build.build_system(verbose=verbose)
@@ -47,7 +51,7 @@ def _suites(verbose: bool, selection: Selection, tally: Tally) -> dict[str, Call
 
     def simulator() -> None:
         build.build(build.SIMULATOR, verbose=verbose)
-        python_tests.run("simulator", paths.SIMULATOR_TESTS, selection, tally)
+        python_tests.run("simulator", paths.SIMULATOR_TESTS, selection, tally, jobs)
 
     return {
         "lab": lambda: python_tests.run("lab", paths.LAB_TESTS, selection, tally),
@@ -65,7 +69,7 @@ def execute(values: Namespace, _: list[str]) -> int:
     packages.ensure({use for name in chosen for use in USES[name]}, yes=values.yes)
     selection = Selection(values.filter, values.quick, values.all)
     tally = Tally()
-    for name, run in _suites(values.verbose, selection, tally).items():
+    for name, run in _suites(values.verbose, values.jobs, selection, tally).items():
         if name not in chosen:
             continue
         before = tally.total()

@@ -1,4 +1,7 @@
-"""Runs unittest files: the lab's own, and the whole-system tests."""
+"""Runs unittest files: the lab's own, and the whole-system tests.
+
+A file whose tests need the host for themselves says why in ALONE; the others may run beside each other.
+"""
 
 from __future__ import annotations
 
@@ -12,30 +15,31 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+from lab.testing import lanes
 from lab.testing.selection import Selection
-from lab.testing.tally import Tally
+from lab.testing.tally import Results, Tally
 
 
 class _Result(unittest.TestResult):
     """Hands every outcome to the tally; an expected failure is no success either."""
 
-    def __init__(self, suite: str, tally: Tally) -> None:
+    def __init__(self, suite: str, results: Results) -> None:
         super().__init__()
         self._suite = suite
-        self._tally = tally
+        self._results = results
         self._broken = False
 
     def startTest(self, test: unittest.TestCase) -> None:
         super().startTest(test)
         self._broken = False
-        self._tally.running(self._suite, name_of(test))
+        self._results.running(self._suite, name_of(test))
 
     def stopTest(self, test: unittest.TestCase) -> None:
         super().stopTest(test)
 
     def addSuccess(self, test: unittest.TestCase) -> None:
         if not self._broken:
-            self._tally.ok(self._suite, name_of(test))
+            self._results.ok(self._suite, name_of(test))
 
     def addError(self, test: unittest.TestCase, err: object) -> None:
         self._fail(test, told(err))
@@ -49,7 +53,7 @@ class _Result(unittest.TestResult):
 
     def addSkip(self, test: unittest.TestCase, reason: str) -> None:
         self._broken = True
-        self._tally.skipped(self._suite, name_of(test), reason)
+        self._results.skipped(self._suite, name_of(test), reason)
 
     def addExpectedFailure(self, test: unittest.TestCase, err: object) -> None:
         self._fail(test, "a failure was expected, so nothing was shown")
@@ -59,7 +63,7 @@ class _Result(unittest.TestResult):
 
     def _fail(self, test: unittest.TestCase, reason: str) -> None:
         self._broken = True
-        self._tally.fail(self._suite, name_of(test), reason)
+        self._results.fail(self._suite, name_of(test), reason)
 
 
 def told(error: object) -> str:
@@ -93,23 +97,39 @@ def _flat(suite: unittest.TestSuite) -> Iterator[unittest.TestCase]:
             yield test
 
 
-def run(suite: str, directory: Path, selection: Selection, tally: Tally) -> None:
-    """Every `test_*.py` of `directory`; a file that cannot be loaded is a failure."""
+def _chosen(suite: str, module: ModuleType, selection: Selection, left_out: Counter[str]) -> unittest.TestSuite:
+    chosen = unittest.TestSuite()
+    for test in _flat(unittest.defaultTestLoader.loadTestsFromModule(module)):
+        if not selection.wants(suite, name_of(test)):
+            continue
+        if why := selection.left_out(test, getattr(test, test._testMethodName, None)):
+            left_out[why] += 1
+        else:
+            chosen.addTest(test)
+    return chosen
+
+
+def _piece(suite: str, name: str, tests: unittest.TestSuite) -> lanes.Piece:
+    def work(results: Results) -> None:
+        tests.run(_Result(suite, results))
+
+    return lanes.Piece(suite, name, work)
+
+
+def run(suite: str, directory: Path, selection: Selection, tally: Tally, jobs: int = 1) -> None:
+    """Every `test_*.py` of `directory`, so many at a time; a file that cannot be loaded is a failure."""
     left_out: Counter[str] = Counter()
+    beside, alone = [], []
     for file in sorted(directory.glob("test_*.py")):
         try:
             module = _load(file)
         except Exception:
             tally.fail(suite, file.stem, traceback.format_exc())
             continue
-        chosen = unittest.TestSuite()
-        for test in _flat(unittest.defaultTestLoader.loadTestsFromModule(module)):
-            if not selection.wants(suite, name_of(test)):
-                continue
-            if why := selection.left_out(test, getattr(test, test._testMethodName, None)):
-                left_out[why] += 1
-            else:
-                chosen.addTest(test)
-        chosen.run(_Result(suite, tally))
+        chosen = _chosen(suite, module, selection, left_out)
+        if chosen.countTestCases():
+            (alone if getattr(module, "ALONE", "") else beside).append(_piece(suite, file.stem, chosen))
+    lanes.run(beside, jobs, tally)
+    lanes.run(alone, 1, tally)
     for why, count in left_out.items():
         tally.note(f"        {suite}: {count} {why}")

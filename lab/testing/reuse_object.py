@@ -18,6 +18,8 @@ def reused(original: Path, copy: Path, command: list[str]) -> bool:
     try:
         source = Path(command[command.index("-c") + 1])
         output = Path(command[command.index("-o") + 1])
+        if output.suffix != ".o":
+            return False  # a precompiled header is for its own build: it knows where its parts are
         twin = original / source.relative_to(copy)
         kept = original / Path.cwd().relative_to(copy) / output
         if twin.read_bytes() != source.read_bytes():

@@ -9,6 +9,16 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import dataclass, field
+from typing import Protocol
+
+
+class Results(Protocol):
+    """What a suite tells of its tests."""
+
+    def running(self, suite: str, name: str) -> None: ...
+    def ok(self, suite: str, name: str) -> None: ...
+    def fail(self, suite: str, name: str, reason: str) -> None: ...
+    def skipped(self, suite: str, name: str, reason: str) -> None: ...
 
 
 @dataclass
@@ -18,22 +28,21 @@ class Tally:
     _tty: bool = field(default_factory=sys.stdout.isatty)
     _begin: float = field(default_factory=time.monotonic)
     _timed: list[tuple[float, str]] = field(default_factory=list)
-    _under_way: tuple[float, str] | None = None
+    _under_way: dict[int, tuple[float, str]] = field(default_factory=dict)  # of each lane that does something
 
-    def running(self, suite: str, name: str) -> None:
-        """Begins a piece of work, a test or a run of many, which lasts until the next one or until `over`."""
-        self.over()
-        self._under_way = (time.monotonic(), f"{suite}: {name}")
+    def running(self, suite: str, name: str, lane: int = 0) -> None:
+        """Begins a piece of work, a test or a run of many, which lasts until the lane's next one or until `over`."""
+        self.over(lane)
+        self._under_way[lane] = (time.monotonic(), f"{suite}: {name}")
         if self._tty:
             line = f"[{self.passed} passed, {len(self.failures)} failed] {suite}: {name}"
             sys.stdout.write(f"\r\x1b[K{line[:118]}")
             sys.stdout.flush()
 
-    def over(self) -> None:
-        if self._under_way is not None:
-            begin, name = self._under_way
+    def over(self, lane: int = 0) -> None:
+        if lane in self._under_way:
+            begin, name = self._under_way.pop(lane)
             self._timed.append((time.monotonic() - begin, name))
-            self._under_way = None
 
     def slowest(self, count: int) -> list[str]:
         """The pieces of work that took longest, with their seconds."""

@@ -9,7 +9,6 @@
 #define SSIZE_MAX INT64_MAX  // there is a type of that size: lwIP need not make one
 #define LWIP_PLATFORM_DIAG(text)
 #define LWIP_PLATFORM_ASSERT(text) corral_stack_is_wrong(text)
-#define BYTE_ORDER LITTLE_ENDIAN
 
 struct pbuf;
 struct tcp_hdr;
