@@ -169,6 +169,78 @@ void check_semaphore_waits() {
   end_of(child);
 }
 
+// What is given goes to who waits for it, before the giver can take it again: at once, and in the order of waiting.
+void check_hand_over() {
+  const int set = semget(IPC_PRIVATE, 3, 0600);
+  CHECK(set >= 0);
+  pid_t child = fork();
+  if (child == 0) _exit(operate(set, 0, -1) == 0 ? 0 : 1);
+  until_waiting(set, 0, GETNCNT, 1);
+  for (int i = 0; i < 2; ++i) {  // the first is the child's, the second anybody's
+    CHECK_EQ(operate(set, 0, 1), 0);
+    CHECK_EQ(control(set, 0, GETVAL), i);
+  }
+  CHECK_EQ(control(set, 0, GETNCNT), 0);
+  CHECK_EQ(operate(set, 0, -1, IPC_NOWAIT), 0);
+  end_of(child);
+  // The one that came first is served first; one that wants more than there is lets others pass.
+  pid_t waiting[3];
+  const int wanted[3] = {-3, -1, -1};
+  for (int i = 0; i < 3; ++i) {
+    waiting[i] = fork();
+    if (waiting[i] == 0) _exit(operate(set, 0, wanted[i]) == 0 ? 0 : 1);
+    until_waiting(set, 0, GETNCNT, i + 1);
+  }
+  CHECK_EQ(operate(set, 0, 1), 0);
+  CHECK_EQ(control(set, 0, GETNCNT), 2);
+  end_of(waiting[1]);
+  CHECK_EQ(operate(set, 0, 3), 0);
+  CHECK_EQ(control(set, 0, GETNCNT), 1);
+  CHECK_EQ(control(set, 0, GETVAL), 0);
+  end_of(waiting[0]);
+  // What is done for one may be what another waits for; several operations on one counter.
+  child = fork();
+  if (child == 0) {
+    struct sembuf both[2] = {{1, -1, 0}, {0, 1, 0}};
+    _exit(semop(set, both, 2) == 0 ? 0 : 1);
+  }
+  until_waiting(set, 1, GETNCNT, 1);
+  CHECK_EQ(operate(set, 1, 1), 0);
+  CHECK_EQ(control(set, 0, GETNCNT), 0);
+  end_of(child);
+  end_of(waiting[2]);
+  child = fork();
+  if (child == 0) {
+    struct sembuf both[2] = {{0, 1, 0}, {0, -3, 0}};
+    _exit(semop(set, both, 2) == 0 ? 0 : 1);
+  }
+  until_waiting(set, 0, GETNCNT, 1);
+  CHECK_EQ(operate(set, 0, 1), 0);
+  CHECK_EQ(control(set, 0, GETNCNT), 1);
+  CHECK_EQ(operate(set, 0, 1), 0);
+  CHECK_EQ(control(set, 0, GETVAL), 0);
+  end_of(child);
+  // The second operation may not wait: the thread that waits for the first is told.
+  child = fork();
+  if (child == 0) {
+    struct sembuf both[2] = {{0, -1, 0}, {1, -1, IPC_NOWAIT}};
+    _exit(semop(set, both, 2) == -1 && errno == EAGAIN ? 0 : 1);
+  }
+  until_waiting(set, 0, GETNCNT, 1);
+  CHECK_EQ(operate(set, 0, 1), 0);
+  CHECK_EQ(control(set, 0, GETVAL), 1);
+  end_of(child);
+  // What is done for one that is to be undone at its end is.
+  CHECK_EQ(control(set, 2, SETVAL, 0), 0);
+  child = fork();
+  if (child == 0) _exit(operate(set, 2, -1, SEM_UNDO) == 0 ? 0 : 1);
+  until_waiting(set, 2, GETNCNT, 1);
+  CHECK_EQ(operate(set, 2, 1), 0);
+  end_of(child);
+  CHECK_EQ(control(set, 2, GETVAL), 1);
+  CHECK_EQ(control(set, 0, IPC_RMID), 0);
+}
+
 void check_undo() {
   const int set = semget(IPC_PRIVATE, 2, 0600);
   CHECK_EQ(control(set, 0, SETVAL, 3), 0);
@@ -417,6 +489,7 @@ int main(int argc, char** argv) {
   check_begin("sysvtest", argc, argv);
   check_semaphore_values();
   check_semaphore_waits();
+  check_hand_over();
   check_undo();
   check_messages();
   check_exclusion();

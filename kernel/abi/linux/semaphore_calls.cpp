@@ -43,6 +43,8 @@ constexpr unsigned word_deadline = 0;  // of the thread's StepState
 constexpr u32 few = 16;  // operations that need no memory of their own
 
 Result<i64> operate(Call& call, std::span<SemaphoreOperation> operations) {
+  Result<void> ended;
+  if (SemaphoreSet::ended_meanwhile(call.thread, ended)) return ended.ok() ? Result<i64>{0} : Result<i64>{ended.error()};
   TRY(vm::copy_in(call.space, call.thread.caller, operations.data(), call.address(1), operations.size_bytes()));
   const bool has_waited = call.thread.step.phase != 0;
   bool alters = false;

@@ -1,6 +1,8 @@
 // See semaphore_set.h.
 #include "ipc/sysv/semaphore_set.h"
 
+#include <algorithm>
+
 #include "device/clock.h"
 #include "fs/types.h"
 #include "task/exit.h"
@@ -18,25 +20,56 @@ i64 now_s() {
 }
 }  // namespace
 
-// What a thread waits for, as long as its step lasts: the counter tells how many wait there.
-class SemaphoreWait final : public StepKept {
- public:
-  explicit SemaphoreWait(Ref<SemaphoreSet> set) : set_{static_cast<Ref<SemaphoreSet>&&>(set)} {}
-  ~SemaphoreWait() override { begin_run(); }
-  void begin_run() override {
-    if (counter_ == nullptr) return;
-    LockGuard guard{set_->lock_};
-    --*std::exchange(counter_, nullptr);
-  }
-  void count(u32& counter) {
-    counter_ = &counter;
-    ++counter;
-  }
+// ---- waiting -----------------------------------------------------------------------------------------------------------------
 
- private:
-  Ref<SemaphoreSet> set_;
-  u32* counter_ = nullptr;  // guarded by the set's lock
-};
+SemaphoreWait::SemaphoreWait(Ref<SemaphoreSet> set) : set_{static_cast<Ref<SemaphoreSet>&&>(set)}, woken_{set_->lock_} {}
+
+SemaphoreWait::~SemaphoreWait() {
+  withdraw();
+}
+
+void SemaphoreWait::withdraw() {
+  LockGuard guard{set_->lock_};
+  if (link.linked()) set_->waits_.remove(*this);
+}
+
+bool SemaphoreSet::ended_meanwhile(Thread& thread, Result<void>& outcome) {
+  if (!thread.step.kept) return false;
+  auto& wait = static_cast<SemaphoreWait&>(*thread.step.kept);
+  LockGuard guard{wait.set_->lock_};
+  if (wait.ended_) outcome = wait.outcome_ == Errno{} ? Result<void>{} : Result<void>{wait.outcome_};
+  return wait.ended_;
+}
+
+bool SemaphoreSet::stops(const SemaphoreOperation& operation) const {
+  const u32 value = semaphores_[operation.number].value;
+  return operation.change == 0 ? value != 0 : static_cast<i32>(value) + operation.change < 0;
+}
+
+SemaphoreWait* SemaphoreSet::first_ended() {
+  SemaphoreWait* found = nullptr;
+  waits_.for_each([&](SemaphoreWait& wait)
+                      NO_THREAD_SAFETY_ANALYSIS {  // under the lock, which the analysis cannot see in a lambda
+                        if (found != nullptr || (wait.done_ == 0 && stops(wait.stopped_by()))) return;
+                        Errno outcome = Errno::enomem;
+                        const Result<Undo*> undo = wait.undoes_ ? undo_of(wait.process_) : Result<Undo*>{nullptr};
+                        if (undo.ok()) outcome = perform(wait.operations_.all(), wait.process_, undo.value(), wait.done_);
+                        if (outcome == Errno::blocked) return;  // by another of them now
+                        wait.outcome_ = outcome;
+                        found = &wait;
+                      });
+  return found;
+}
+
+void SemaphoreSet::do_what_waits() {
+  while (SemaphoreWait* wait = first_ended()) {  // each may have made another one possible, also one that came before it
+    waits_.remove(*wait);
+    wait->ended_ = true;
+    (void)wait->woken_.wake_all();
+  }
+}
+
+// ---- sets --------------------------------------------------------------------------------------------------------------------
 
 Result<Ref<SemaphoreSet>> SemaphoreSet::create(u32 count) {
   auto* memory = static_cast<Semaphore*>(memory::allocate(count * sizeof(Semaphore)));
@@ -46,7 +79,7 @@ Result<Ref<SemaphoreSet>> SemaphoreSet::create(u32 count) {
     memory::release(memory);
     return Errno::enomem;
   }
-  for (u32 i = 0; i < count; ++i) ::new (&memory[i]) Semaphore{made->lock_};
+  for (u32 i = 0; i < count; ++i) ::new (&memory[i]) Semaphore{};
   made->changed_s.store(now_s(), Order::relaxed);
   semaphores_in_all.fetch_add(count, Order::relaxed);
   return Ref<SemaphoreSet>::adopt(made);
@@ -59,11 +92,6 @@ SemaphoreSet::~SemaphoreSet() {
   semaphores_in_all.fetch_sub(count_, Order::relaxed);
 }
 
-void SemaphoreSet::changed(Semaphore& semaphore) {
-  if (semaphore.value > 0) (void)semaphore.increased.wake_all();
-  if (semaphore.value == 0) (void)semaphore.zero.wake_all();
-}
-
 // ---- operations --------------------------------------------------------------------------------------------------------------
 
 u32 SemaphoreSet::apply(std::span<const SemaphoreOperation> operations, Undo* undo, Errno& error) {
@@ -72,8 +100,7 @@ u32 SemaphoreSet::apply(std::span<const SemaphoreOperation> operations, Undo* un
     const SemaphoreOperation& operation = operations[i];
     Semaphore& semaphore = semaphores_[operation.number];
     const i32 result = static_cast<i32>(semaphore.value) + operation.change;
-    const bool stops = operation.change == 0 ? semaphore.value != 0 : result < 0;
-    if (stops) {
+    if (stops(operation)) {
       error = (static_cast<u32>(operation.flags) & flag_no_wait) != 0 ? Errno::eagain : Errno::blocked;
       return i;
     }
@@ -106,18 +133,21 @@ void SemaphoreSet::take_back(std::span<const SemaphoreOperation> done, Undo* und
   }
 }
 
-Errno SemaphoreSet::wait_at(Thread& thread, const SemaphoreOperation& operation, Instant deadline) {
-  Semaphore& semaphore = semaphores_[operation.number];
-  const bool for_zero = operation.change == 0;
-  const Errno outcome = (for_zero ? semaphore.zero : semaphore.increased).wait(thread, deadline);
-  if (outcome == Errno::blocked) {
-    static_cast<SemaphoreWait*>(thread.step.kept.get())->count(for_zero ? semaphore.zero_waiters : semaphore.increase_waiters);
+Errno SemaphoreSet::perform(std::span<const SemaphoreOperation> operations, i32 process, Undo* undo, u32& done) {
+  Errno error{};
+  done = apply(operations, undo, error);
+  if (error != Errno{}) {
+    take_back(operations.first(done), undo);
+    return error;
   }
-  return outcome;
+  for (const SemaphoreOperation& operation : operations) semaphores_[operation.number].last_process = process;
+  operated_s.store(now_s(), Order::relaxed);
+  return Errno{};
 }
 
 Result<void> SemaphoreSet::operate(Thread& thread, std::span<const SemaphoreOperation> operations, Instant deadline) {
   bool undoes = false;
+  if (thread.step.kept) operations = static_cast<SemaphoreWait&>(*thread.step.kept).operations_.all();
   for (const SemaphoreOperation& operation : operations) {
     if (operation.number >= count_) return Errno::efbig;
     undoes = undoes || (operation.flags & semaphore_undo) != 0;
@@ -125,9 +155,14 @@ Result<void> SemaphoreSet::operate(Thread& thread, std::span<const SemaphoreOper
   for (;;) {
     const Errno outcome = attempt(thread, operations, undoes, deadline);
     if (outcome != Errno::enomem || thread.step.kept) return outcome == Errno{} ? Result<void>{} : Result<void>{outcome};
-    // It has to wait: that is noted first, and then it is tried again.
-    thread.step.kept =
-        Ref<StepKept>{Ref<SemaphoreWait>::adopt(TRY(memory::make<SemaphoreWait>(Ref<SemaphoreSet>::share(*this))))};
+    // It has to wait: what it waits with is made first, and then it is tried again.
+    const Ref<SemaphoreWait> wait =
+        Ref<SemaphoreWait>::adopt(TRY(memory::make<SemaphoreWait>(Ref<SemaphoreSet>::share(*this))));
+    TRY(wait->operations_.allocate(operations.size()));
+    std::ranges::copy(operations, wait->operations_.data());
+    wait->process_ = thread.process().id().value;
+    wait->undoes_ = undoes;
+    thread.step.kept = Ref<StepKept>::share(*wait);
   }
 }
 
@@ -142,22 +177,21 @@ Errno SemaphoreSet::attempt(Thread& thread, std::span<const SemaphoreOperation> 
     undo = found.value();
     thread.process().undoes_at_end.store(true, Order::relaxed);
   }
-  Errno error{};
-  const u32 done = apply(operations, undo, error);
-  if (error != Errno{}) {
-    take_back(operations.first(done), undo);
-    if (error != Errno::blocked) return error;
-    if (thread.wake_reason() == WakeReason::timed_out) return Errno::eagain;
-    if (!thread.step.kept) return Errno::enomem;
-    return wait_at(thread, operations[done], deadline);
+  u32 done = 0;
+  const Errno outcome = perform(operations, process, undo, done);
+  if (outcome != Errno::blocked) {
+    if (outcome == Errno{}) do_what_waits();
+    return outcome;
   }
-  for (const SemaphoreOperation& operation : operations) {
-    Semaphore& semaphore = semaphores_[operation.number];
-    semaphore.last_process = process;
-    if (operation.change != 0) changed(semaphore);
+  if (thread.wake_reason() == WakeReason::timed_out) return Errno::eagain;
+  if (!thread.step.kept) return Errno::enomem;
+  auto& wait = static_cast<SemaphoreWait&>(*thread.step.kept);
+  const Errno waiting = wait.woken_.wait(thread, deadline);
+  if (waiting == Errno::blocked) {
+    wait.done_ = done;
+    waits_.push_back(wait);
   }
-  operated_s.store(now_s(), Order::relaxed);
-  return Errno{};
+  return waiting;
 }
 
 // ---- values ----------------------------------------------------------------------------------------------------------------
@@ -165,8 +199,12 @@ Errno SemaphoreSet::attempt(Thread& thread, std::span<const SemaphoreOperation> 
 Result<SemaphoreCounts> SemaphoreSet::look(u32 which) {
   LockGuard guard{lock_};
   if (removed_) return Errno::eidrm;
-  const Semaphore& s = semaphores_[which];
-  return SemaphoreCounts{s.value, s.increase_waiters, s.zero_waiters, s.last_process};
+  SemaphoreCounts counts{.value = semaphores_[which].value, .last_process = semaphores_[which].last_process};
+  waits_.for_each([&](const SemaphoreWait& wait) {
+    const SemaphoreOperation& operation = wait.stopped_by();
+    if (operation.number == which) ++(operation.change == 0 ? counts.zero_waiters : counts.increase_waiters);
+  });
+  return counts;
 }
 
 void SemaphoreSet::forget_undo(u32 which) {
@@ -180,7 +218,7 @@ Result<void> SemaphoreSet::set(u32 which, u32 value, i32 process) {
   semaphores_[which].value = value;
   semaphores_[which].last_process = process;
   changed_s.store(now_s(), Order::relaxed);
-  changed(semaphores_[which]);
+  do_what_waits();
   return {};
 }
 
@@ -198,18 +236,19 @@ Result<void> SemaphoreSet::set_all(std::span<const u16> values, i32 process) {
     forget_undo(i);
     semaphores_[i].value = values[i];
     semaphores_[i].last_process = process;
-    changed(semaphores_[i]);
   }
   changed_s.store(now_s(), Order::relaxed);
+  do_what_waits();
   return {};
 }
 
 void SemaphoreSet::remove() {
   LockGuard guard{lock_};
   removed_ = true;
-  for (u32 i = 0; i < count_; ++i) {
-    (void)semaphores_[i].increased.wake_all();
-    (void)semaphores_[i].zero.wake_all();
+  while (SemaphoreWait* wait = waits_.pop_front()) {
+    wait->ended_ = true;
+    wait->outcome_ = Errno::eidrm;
+    (void)wait->woken_.wake_all();
   }
 }
 
@@ -241,10 +280,10 @@ void SemaphoreSet::undo(i32 process) {
       const i32 value = static_cast<i32>(semaphores_[i].value) + undo.adjustment[i];
       semaphores_[i].value = static_cast<u32>(value < 0 ? 0 : value > highest ? highest : value);
       semaphores_[i].last_process = process;
-      changed(semaphores_[i]);
     }
     memory::release(&undo);
   });
+  do_what_waits();
 }
 
 namespace {

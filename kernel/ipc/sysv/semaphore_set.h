@@ -1,8 +1,9 @@
 // System V semaphores: sets of counters that a call changes together or not at all. Source: POSIX.1-2017 semop(); Linux man-pages
 // semop(2), semctl(2).
 //
-// Everything in a set is guarded by its lock. A thread that cannot do its operations waits at the counter that stopped it, and
-// looks again whenever that counter has changed; what it waits for is counted while it does (SemaphoreWait).
+// Everything in a set is guarded by its lock. A thread that cannot do its operations leaves them in the set and waits
+// (SemaphoreWait). Who changes a counter does for the waiting ones what can be done now, in the order in which they came, before
+// anybody else gets at the counter: so a thread that gives and at once takes again does not take what another waits for.
 // What a process asked to be undone at its end is kept in the set, one record for each process (pid, adjustments).
 #pragma once
 
@@ -11,6 +12,7 @@
 #include "ipc/sysv/ids.h"
 #include "lib/intrusive_list.h"
 #include "lib/ref.h"
+#include "memory/heap_array.h"
 #include "sync/waiter.h"
 
 namespace corral {
@@ -39,6 +41,34 @@ struct SemaphoreCounts {
   i32 last_process = 0;
 };
 
+class SemaphoreSet;
+
+// The operations of a thread that waits, as long as its step lasts.
+class SemaphoreWait final : public StepKept {
+ public:
+  explicit SemaphoreWait(Ref<SemaphoreSet> set);
+  ~SemaphoreWait() override;
+  void begin_run() override { withdraw(); }
+
+ private:
+  friend class SemaphoreSet;
+  void withdraw();  // whatever woke the thread: nobody is to do its operations any more
+  [[nodiscard]] const SemaphoreOperation& stopped_by() const { return operations_[done_]; }
+
+ public:
+  ListLink link;  // in the set's waits; guarded by its lock, as all that follows but `operations_`, which stays as it is
+
+ private:
+  Ref<SemaphoreSet> set_;
+  memory::HeapArray<SemaphoreOperation> operations_;
+  WaitQueue woken_;
+  i32 process_ = 0;
+  bool undoes_ = false;
+  u32 done_ = 0;  // how many operations could be done at the last attempt
+  bool ended_ = false;
+  Errno outcome_{};  // once it has ended
+};
+
 class SemaphoreSet final : public RefCounted<SemaphoreSet> {
  public:
   static Result<Ref<SemaphoreSet>> create(u32 count);  // enomem
@@ -53,6 +83,8 @@ class SemaphoreSet final : public RefCounted<SemaphoreSet> {
   Result<void> set_all(std::span<const u16> values, i32 process) EXCLUDES(lock_);  // eidrm
   // It is out of the table: who waits is told.
   void remove() EXCLUDES(lock_);
+  // For a step that has waited: whether somebody did its operations meanwhile, or refused them; `outcome` says which.
+  static bool ended_meanwhile(Thread& thread, Result<void>& outcome);
   // A process ends: what it asked for is undone.
   void undo(i32 process) EXCLUDES(lock_);
 
@@ -64,11 +96,8 @@ class SemaphoreSet final : public RefCounted<SemaphoreSet> {
  private:
   friend class SemaphoreWait;
   struct Semaphore {
-    explicit Semaphore(SpinLock& lock) : increased{lock}, zero{lock} {}
     u32 value = 0;
     i32 last_process = 0;
-    u32 increase_waiters = 0, zero_waiters = 0;
-    WaitQueue increased, zero;
   };
   struct Undo {
     ListLink link;
@@ -81,15 +110,20 @@ class SemaphoreSet final : public RefCounted<SemaphoreSet> {
   // Does the operations as far as they go; answers how many. `error`: why the next one cannot be done (blocked: wait).
   u32 apply(std::span<const SemaphoreOperation> operations, Undo* undo, Errno& error) REQUIRES(lock_);
   void take_back(std::span<const SemaphoreOperation> done, Undo* undo) REQUIRES(lock_);
-  void changed(Semaphore& semaphore) REQUIRES(lock_);
+  // All of the operations for that process, or none of them; `done`: how many could be done before the one that could not.
+  Errno perform(std::span<const SemaphoreOperation> operations, i32 process, Undo* undo, u32& done) REQUIRES(lock_);
+  // Counters have changed: does what waits and can be done now.
+  void do_what_waits() REQUIRES(lock_);
+  SemaphoreWait* first_ended() REQUIRES(lock_);
+  [[nodiscard]] bool stops(const SemaphoreOperation& operation) const REQUIRES(lock_);
   void forget_undo(u32 number) REQUIRES(lock_);
   Result<Undo*> undo_of(i32 process) REQUIRES(lock_);
-  Errno wait_at(Thread& thread, const SemaphoreOperation& operation, Instant deadline) REQUIRES(lock_);
 
   const u32 count_;
   SpinLock lock_{Rank::ipc_object, "semaphores"};
   Semaphore* const semaphores_;  // fields guarded by lock_
   IntrusiveList<Undo, &Undo::link> undos_ GUARDED_BY(lock_);
+  IntrusiveList<SemaphoreWait, &SemaphoreWait::link> waits_ GUARDED_BY(lock_);  // the longest waiting one first
   bool removed_ GUARDED_BY(lock_) = false;
 };
 
