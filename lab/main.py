@@ -91,7 +91,8 @@ def _folders(values: Namespace) -> tuple[Folder, ...]:
         wanted.append((tag, Path(path)))
     for _, path in wanted:
         if not path.is_dir():
-            raise Problem(f"{path}: there is no such folder", "name a folder of this machine", WRONG_USE)
+            wrong = "that is not a folder" if path.exists() else "there is no such folder"
+            raise Problem(f"{path}: {wrong}", "name a folder of this machine", WRONG_USE)
     return tuple(Folder(tag, path.resolve()) for tag, path in wanted)
 
 
