@@ -81,6 +81,7 @@ struct FileSystemStatistics {
   u64 block_size = page_size;
   u64 blocks = 0;  // of block_size bytes
   u64 blocks_free = 0;  // the same
+  u64 blocks_kept = 0;  // of the free ones, for the privileged only
   u64 pages_beside = 0;  // pages of contents in memory that do not count as blocks
   u64 files = 0;
   u64 files_free = 0;

@@ -51,6 +51,13 @@ class Folders(unittest.TestCase):
         self.check(machine, "cp /mnt/big /mnt/copy; echo more >> /mnt/copy; sync")
         self.assertEqual(digest((self.folder / "copy").read_bytes()), digest(data + b"more\n"))
 
+    def test_what_is_kept_for_the_privileged_is_not_available(self) -> None:
+        machine = self.boot()
+        size, free, available = map(int, self.check(machine, "stat -f -c '%S %f %a' /mnt").split())
+        host = os.statvfs(self.folder)
+        kept = (host.f_bfree - host.f_bavail) * host.f_frsize
+        self.assertAlmostEqual((free - available) * size, kept, delta=64 << 20)  # the host writes meanwhile
+
     def test_names_are_the_hosts(self) -> None:
         (self.folder / "there").write_text("hello\n", encoding="ascii")
         os.symlink("there", self.folder / "link")

@@ -152,7 +152,8 @@ Result<i64> tell_file_system(Call& call, VirtualAddress to, Inode& file) {
   answer.type = static_cast<i64>(statistics.magic);
   answer.block_size = answer.fragment_size = static_cast<i64>(statistics.block_size);
   answer.blocks = statistics.blocks;
-  answer.blocks_free = answer.blocks_available = statistics.blocks_free;
+  answer.blocks_free = statistics.blocks_free;
+  answer.blocks_available = statistics.blocks_free - statistics.blocks_kept;
   constexpr i64 has_flags = 0x20;  // ST_VALID
   const u32 flags = file.file_system().flags.load(Order::relaxed) & fs::mount_flags;
   constexpr u32 no_links = 0x2000;  // ST_NOSYMFOLLOW; the others have the numbers that mount takes

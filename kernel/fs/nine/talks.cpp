@@ -107,10 +107,11 @@ Result<void> StatisticsTalk::talk(Waiter& waiter) {
   const u64 block = answer.word32();
   const u64 blocks = answer.word64();
   const u64 free = answer.word64();
-  (void)answer.word64();
+  const u64 available = answer.word64();
   found.magic = magic_9p;
   found.blocks = blocks * block / page_size;
   found.blocks_free = free * block / page_size;
+  found.blocks_kept = found.blocks_free - smaller(available * block / page_size, found.blocks_free);
   found.files = answer.word64();
   found.files_free = answer.word64();
   if (answer.bad()) return Errno::eio;
