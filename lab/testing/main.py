@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from argparse import Namespace
 from collections.abc import Callable
@@ -24,15 +23,14 @@ USES = {
     "system": ("build", "qemu", "model", "image", "uefi", "linux", "bochs", "plot", "go", "report", "browser", "debug"),
 }
 SUITES = tuple(USES)
-MOST_JOBS = 4  # each may be a guest of some cores and gigabytes
 
 
 def declare(parser: Parser) -> None:
     parser.add_argument("--filter", default="", metavar="TEXT", help='only tests whose "suite: name" contains TEXT')
     parser.add_argument("--suite", action="append", metavar="NAME", help=f"only this suite: {', '.join(SUITES)}")
     parser.add_argument("--durations", type=positive, default=0, metavar="N", help="name the N slowest at the end")
-    parser.add_argument("--jobs", type=positive, default=min(os.cpu_count() or 1, MOST_JOBS), metavar="N",
-                        help="so many files of tests side by side, where the tests allow it (%(default)s)")
+    parser.add_argument("--jobs", type=positive, default=1, metavar="N",
+                        help="so many files of whole-system tests side by side, where they allow it (%(default)s)")
     much = parser.add_mutually_exclusive_group()
     much.add_argument("--quick", action="store_true", help="leave out the slow tests")
     much.add_argument("--all", action="store_true", help="also those that take hours: all of what else a sample is taken of")
