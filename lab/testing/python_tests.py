@@ -1,7 +1,4 @@
-"""Runs unittest files: the lab's own, and the whole-system tests.
-
-A file whose tests need the host for themselves says why in ALONE; the others may run beside each other.
-"""
+"""Runs unittest files: the lab's own, and the whole-system tests."""
 
 from __future__ import annotations
 
@@ -119,7 +116,7 @@ def _piece(suite: str, name: str, tests: unittest.TestSuite) -> lanes.Piece:
 def run(suite: str, directory: Path, selection: Selection, tally: Tally, jobs: int = 1) -> None:
     """Every `test_*.py` of `directory`, so many at a time; a file that cannot be loaded is a failure."""
     left_out: Counter[str] = Counter()
-    beside, alone = [], []
+    pieces = []
     for file in sorted(directory.glob("test_*.py")):
         try:
             module = _load(file)
@@ -128,8 +125,7 @@ def run(suite: str, directory: Path, selection: Selection, tally: Tally, jobs: i
             continue
         chosen = _chosen(suite, module, selection, left_out)
         if chosen.countTestCases():
-            (alone if getattr(module, "ALONE", "") else beside).append(_piece(suite, file.stem, chosen))
-    lanes.run(beside, jobs, tally)
-    lanes.run(alone, 1, tally)
+            pieces.append(_piece(suite, file.stem, chosen))
+    lanes.run(pieces, jobs, tally)
     for why, count in left_out.items():
         tally.note(f"        {suite}: {count} {why}")

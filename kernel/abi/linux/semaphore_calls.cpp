@@ -1,4 +1,5 @@
 // semget, semop, semtimedop, semctl. The order of the checks is Linux's. Source: Linux man-pages semget(2), semop(2), semctl(2).
+#include "abi/linux/file_handlers.h"
 #include "abi/linux/ipc_structures.h"
 #include "abi/linux/time_values.h"
 #include "device/clock.h"
@@ -42,54 +43,49 @@ Result<i64> sys_semget(Call& call) {
 constexpr unsigned word_deadline = 0;  // of the thread's StepState
 constexpr u32 few = 16;  // operations that need no memory of their own
 
-Result<i64> operate(Call& call, std::span<SemaphoreOperation> operations) {
-  Result<void> ended;
-  if (SemaphoreSet::ended_meanwhile(call.thread, ended)) return ended.ok() ? Result<i64>{0} : Result<i64>{ended.error()};
+// No signal restarts this call once it has come to its set.
+Result<void> ended_by_signals(Result<void> outcome) {
+  return !outcome.ok() && outcome.error() == Errno::restart ? Result<void>{Errno::eintr} : outcome;
+}
+
+Result<void> operate(Call& call, std::span<SemaphoreOperation> operations, Instant deadline) {
   TRY(vm::copy_in(call.space, call.thread.caller, operations.data(), call.address(1), operations.size_bytes()));
-  const bool has_waited = call.thread.step.phase != 0;
   bool alters = false;
   u32 highest = 0;
   for (const SemaphoreOperation& operation : operations) {
     alters = alters || operation.change != 0;
     highest = operation.number > highest ? operation.number : highest;
   }
-  const Result<Ref<SemaphoreSet>> found = set_numbered(call, 0);
-  // Once it has waited, the set has been there: if not any more, it was removed.
-  if (!found.ok()) return has_waited ? Errno::eidrm : found.error();
-  const Ref<SemaphoreSet>& set = found.value();
-  if (!has_waited) {
-    if (highest >= set->count()) return Errno::efbig;
-    (void)TRY(set_numbered(call, alters ? ipc::access_write : ipc::access_read));
-  }
-  const Instant deadline{static_cast<i64>(call.thread.step.word[word_deadline])};
-  const Result<void> outcome = set->operate(call.thread, operations, deadline);
-  if (!outcome.ok()) {
-    if (outcome.error() == Errno::blocked) call.thread.step.phase = 1;
-    // No signal restarts this call.
-    return outcome.error() == Errno::restart ? Errno::eintr : outcome.error();
-  }
-  return 0;
+  const Ref<SemaphoreSet> set = TRY(set_numbered(call, 0));
+  if (highest >= set->count()) return Errno::efbig;
+  (void)TRY(set_numbered(call, alters ? ipc::access_write : ipc::access_read));
+  call.thread.step.word[word_deadline] = static_cast<u64>(deadline.ns);
+  return ended_by_signals(set->operate(call.thread, operations, deadline));
 }
 
-Result<i64> operate(Call& call, VirtualAddress timeout_at) {
+// What the first run of the call does, up to the wait if there is one.
+Result<void> begin(Call& call, VirtualAddress timeout_at) {
   const u32 count = static_cast<u32>(call.argument[2]);
-  if (call.thread.step.phase == 0) {
-    Instant deadline = never;
-    TimeSpec spec{};
-    if (timeout_at.value != 0) spec = TRY(call.read<TimeSpec>(timeout_at));
-    if (count > SemaphoreLimits::operations.value()) return Errno::e2big;
-    if (count < 1) return Errno::einval;
-    if (call.number(0) < 0) return Errno::einval;
-    if (timeout_at.value != 0) deadline = deadline_after(clock::now(), TRY(duration_of(spec)));
-    call.thread.step.word[word_deadline] = static_cast<u64>(deadline.ns);
-  }
+  Instant deadline = never;
+  TimeSpec spec{};
+  if (timeout_at.value != 0) spec = TRY(call.read<TimeSpec>(timeout_at));
+  if (count > SemaphoreLimits::operations.value()) return Errno::e2big;
+  if (count < 1) return Errno::einval;
+  if (call.number(0) < 0) return Errno::einval;
+  if (timeout_at.value != 0) deadline = deadline_after(clock::now(), TRY(duration_of(spec)));
   if (count <= few) {
     SemaphoreOperation operations[few];
-    return operate(call, std::span{operations, count});
+    return operate(call, std::span{operations, count}, deadline);
   }
   memory::HeapArray<SemaphoreOperation> operations;
   TRY(operations.allocate(count));
-  return operate(call, operations.all());
+  return operate(call, operations.all(), deadline);
+}
+
+Result<i64> operate(Call& call, VirtualAddress timeout_at) {
+  const StepState& step = call.thread.step;
+  if (!step.kept) return success(begin(call, timeout_at));
+  return success(ended_by_signals(SemaphoreSet::go_on(call.thread, Instant{static_cast<i64>(step.word[word_deadline])})));
 }
 
 Result<i64> sys_semop(Call& call) {

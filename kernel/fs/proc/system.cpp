@@ -31,8 +31,8 @@ Result<void> command_line(TextBuffer& to, const Subject&) {
 }
 
 Result<void> file_systems(TextBuffer& to, const Subject&) {
-  for (const char* name : {"rootfs", "ramfs", "tmpfs", "devtmpfs", "proc", "sysfs"}) to.print("nodev\t{}\n", name);
-  to.append("nodev\t9p\n\text2\n");
+  for (const char* name : {"rootfs", "ramfs", "tmpfs", "devtmpfs", "proc", "sysfs", "9p"}) to.print("nodev\t{}\n", name);
+  to.append("\text2\n");
   return {};
 }
 

@@ -33,39 +33,32 @@ void SemaphoreWait::withdraw() {
   if (link.linked()) set_->waits_.remove(*this);
 }
 
-bool SemaphoreSet::ended_meanwhile(Thread& thread, Result<void>& outcome) {
-  if (!thread.step.kept) return false;
-  auto& wait = static_cast<SemaphoreWait&>(*thread.step.kept);
-  LockGuard guard{wait.set_->lock_};
-  if (wait.ended_) outcome = wait.outcome_ == Errno{} ? Result<void>{} : Result<void>{wait.outcome_};
-  return wait.ended_;
-}
-
 bool SemaphoreSet::stops(const SemaphoreOperation& operation) const {
   const u32 value = semaphores_[operation.number].value;
   return operation.change == 0 ? value != 0 : static_cast<i32>(value) + operation.change < 0;
 }
 
-SemaphoreWait* SemaphoreSet::first_ended() {
-  SemaphoreWait* found = nullptr;
-  waits_.for_each([&](SemaphoreWait& wait)
-                      NO_THREAD_SAFETY_ANALYSIS {  // under the lock, which the analysis cannot see in a lambda
-                        if (found != nullptr || (wait.done_ == 0 && stops(wait.stopped_by()))) return;
-                        Errno outcome = Errno::enomem;
-                        const Result<Undo*> undo = wait.undoes_ ? undo_of(wait.process_) : Result<Undo*>{nullptr};
-                        if (undo.ok()) outcome = perform(wait.operations_.all(), wait.process_, undo.value(), wait.done_);
-                        if (outcome == Errno::blocked) return;  // by another of them now
-                        wait.outcome_ = outcome;
-                        found = &wait;
-                      });
-  return found;
+bool SemaphoreSet::try_again(SemaphoreWait& wait) {
+  if (wait.done_ == 0 && stops(wait.stopped_by())) return false;
+  const Result<Undo*> undo = wait.undoes_ ? undo_of(wait.process_) : Result<Undo*>{nullptr};
+  wait.outcome_ = undo.ok() ? perform(wait.operations_.all(), wait.process_, undo.value(), wait.done_) : undo.error();
+  return wait.outcome_ != Errno::blocked;
+}
+
+void SemaphoreSet::end(SemaphoreWait& wait, Errno outcome) {
+  waits_.remove(wait);
+  wait.outcome_ = outcome;
+  (void)wait.woken_.wake_all();
 }
 
 void SemaphoreSet::do_what_waits() {
-  while (SemaphoreWait* wait = first_ended()) {  // each may have made another one possible, also one that came before it
-    waits_.remove(*wait);
-    wait->ended_ = true;
-    (void)wait->woken_.wake_all();
+  for (SemaphoreWait* wait = waits_.front(); wait != nullptr;) {
+    if (!try_again(*wait)) {
+      wait = waits_.next(*wait);
+      continue;
+    }
+    end(*wait, wait->outcome_);
+    wait = waits_.front();  // this may have made possible what came before
   }
 }
 
@@ -147,23 +140,30 @@ Errno SemaphoreSet::perform(std::span<const SemaphoreOperation> operations, i32 
 
 Result<void> SemaphoreSet::operate(Thread& thread, std::span<const SemaphoreOperation> operations, Instant deadline) {
   bool undoes = false;
-  if (thread.step.kept) operations = static_cast<SemaphoreWait&>(*thread.step.kept).operations_.all();
   for (const SemaphoreOperation& operation : operations) {
     if (operation.number >= count_) return Errno::efbig;
     undoes = undoes || (operation.flags & semaphore_undo) != 0;
   }
-  for (;;) {
-    const Errno outcome = attempt(thread, operations, undoes, deadline);
-    if (outcome != Errno::enomem || thread.step.kept) return outcome == Errno{} ? Result<void>{} : Result<void>{outcome};
-    // It has to wait: what it waits with is made first, and then it is tried again.
-    const Ref<SemaphoreWait> wait =
-        Ref<SemaphoreWait>::adopt(TRY(memory::make<SemaphoreWait>(Ref<SemaphoreSet>::share(*this))));
-    TRY(wait->operations_.allocate(operations.size()));
-    std::ranges::copy(operations, wait->operations_.data());
-    wait->process_ = thread.process().id().value;
-    wait->undoes_ = undoes;
-    thread.step.kept = Ref<StepKept>::share(*wait);
+  const Errno outcome = attempt(thread, operations, undoes, deadline);
+  if (outcome != Errno::enomem) return outcome;
+  // It has to wait: what it waits with is made first, and then it is tried again.
+  const Ref<SemaphoreWait> wait = Ref<SemaphoreWait>::adopt(TRY(memory::make<SemaphoreWait>(Ref<SemaphoreSet>::share(*this))));
+  TRY(wait->operations_.allocate(operations.size()));
+  std::ranges::copy(operations, wait->operations_.data());
+  wait->process_ = thread.process().id().value;
+  wait->undoes_ = undoes;
+  thread.step.kept = Ref<StepKept>::share(*wait);
+  return attempt(thread, operations, undoes, deadline);
+}
+
+Result<void> SemaphoreSet::go_on(Thread& thread, Instant deadline) {
+  auto& wait = static_cast<SemaphoreWait&>(*thread.step.kept);
+  SemaphoreSet& set = *wait.set_;
+  {
+    LockGuard guard{set.lock_};
+    if (wait.outcome_ != Errno::blocked) return wait.outcome_;
   }
+  return set.attempt(thread, wait.operations_.all(), wait.undoes_, deadline);  // nobody else does them: it is out of the list
 }
 
 Errno SemaphoreSet::attempt(Thread& thread, std::span<const SemaphoreOperation> operations, bool undoes, Instant deadline) {
@@ -245,11 +245,7 @@ Result<void> SemaphoreSet::set_all(std::span<const u16> values, i32 process) {
 void SemaphoreSet::remove() {
   LockGuard guard{lock_};
   removed_ = true;
-  while (SemaphoreWait* wait = waits_.pop_front()) {
-    wait->ended_ = true;
-    wait->outcome_ = Errno::eidrm;
-    (void)wait->woken_.wake_all();
-  }
+  while (SemaphoreWait* wait = waits_.front()) end(*wait, Errno::eidrm);
 }
 
 // ---- undoing ---------------------------------------------------------------------------------------------------------------

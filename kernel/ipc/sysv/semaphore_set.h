@@ -65,8 +65,7 @@ class SemaphoreWait final : public StepKept {
   i32 process_ = 0;
   bool undoes_ = false;
   u32 done_ = 0;  // how many operations could be done at the last attempt
-  bool ended_ = false;
-  Errno outcome_{};  // once it has ended
+  Errno outcome_ = Errno::blocked;  // until somebody has done them, or refused them
 };
 
 class SemaphoreSet final : public RefCounted<SemaphoreSet> {
@@ -83,8 +82,8 @@ class SemaphoreSet final : public RefCounted<SemaphoreSet> {
   Result<void> set_all(std::span<const u16> values, i32 process) EXCLUDES(lock_);  // eidrm
   // It is out of the table: who waits is told.
   void remove() EXCLUDES(lock_);
-  // For a step that has waited: whether somebody did its operations meanwhile, or refused them; `outcome` says which.
-  static bool ended_meanwhile(Thread& thread, Result<void>& outcome);
+  // The same for a step that has waited (it keeps something): its operations are those of its first run.
+  static Result<void> go_on(Thread& thread, Instant deadline);
   // A process ends: what it asked for is undone.
   void undo(i32 process) EXCLUDES(lock_);
 
@@ -114,7 +113,9 @@ class SemaphoreSet final : public RefCounted<SemaphoreSet> {
   Errno perform(std::span<const SemaphoreOperation> operations, i32 process, Undo* undo, u32& done) REQUIRES(lock_);
   // Counters have changed: does what waits and can be done now.
   void do_what_waits() REQUIRES(lock_);
-  SemaphoreWait* first_ended() REQUIRES(lock_);
+  // Tries once more; true when that thread need not wait any longer.
+  bool try_again(SemaphoreWait& wait) REQUIRES(lock_);
+  void end(SemaphoreWait& wait, Errno outcome) REQUIRES(lock_);
   [[nodiscard]] bool stops(const SemaphoreOperation& operation) const REQUIRES(lock_);
   void forget_undo(u32 number) REQUIRES(lock_);
   Result<Undo*> undo_of(i32 process) REQUIRES(lock_);
