@@ -39,12 +39,26 @@ def check_line(line: str) -> None:
         check(name, value)
 
 
+def names_checked(line: str) -> str:
+    """The same command line; a Problem when the kernel has no such option.
+
+    Values are left to the kernel: it may be about to be built with a new policy.
+    """
+    for word in f" {line}".partition(" -- ")[0].split():
+        _known(word.partition("=")[0])
+    return line
+
+
+def _known(name: str) -> str:
+    return choose(name, list(kinds()), "boot option")
+
+
 def check(name: str, value: str) -> None:
     """A Problem when the kernel has no such option, or would refuse its value; `value` is "" for an option without one.
 
     A policy's tunables are not looked at.
     """
-    kind = kinds()[choose(name, list(kinds()), "boot option")]
+    kind = kinds()[_known(name)]
     if bool(value) != bool(kind):
         raise Problem(f"{name}: a value is {'wanted' if kind else 'not taken'}", f"docs/boot-options.md: {name}={kind}", WRONG_USE)
     if name in policies():

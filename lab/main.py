@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from lab import boots, build, cache_model, debian, debugger, emulators, hunt, iso, options, packages, paths, payload, qemu, replay, runner, simulate
+from lab import boot_options, boots, build, cache_model, debian, debugger, emulators, hunt, iso, options, packages, paths, payload, qemu, replay, runner, simulate
 from lab.bench import main as benches
 from lab.bench.bench import declare as declare_bench
 from lab.compare import main as compare
@@ -50,7 +50,7 @@ def _common(parser: Parser) -> None:
 def _declare_machine(parser: Parser) -> None:
     parser.add_argument("--cores", type=positive, default=4, metavar="N", help="number of cores (default 4)")
     parser.add_argument("--memory", metavar="SIZE", help="such as 512M (default; 1G with --debian) or 2G")
-    parser.add_argument("--append", default="", metavar="OPTIONS", help="more options for the kernel, in one word")
+    parser.add_argument("--append", default="", type=boot_options.names_checked, metavar="OPTIONS", help="more options for the kernel, in one word")
     parser.add_argument("--timeout", type=seconds, metavar="S", help="end the emulator after S seconds (status 124)")
 
 
@@ -183,7 +183,7 @@ def _setup(values: Namespace, _: list[str]) -> int:
 
 def _declare_image(parser: Parser) -> None:
     parser.add_argument("--output", type=Path, default=paths.IMAGE, metavar="FILE", help="default build/corral.iso")
-    parser.add_argument("--append", default="", metavar="OPTIONS", help="more options for the kernel, in one word")
+    parser.add_argument("--append", default="", type=boot_options.names_checked, metavar="OPTIONS", help="more options for the kernel, in one word")
 
 
 def _image(values: Namespace, program: list[str]) -> int:

@@ -94,6 +94,15 @@ class Measured(unittest.TestCase):
             self.assertEqual(raised.exception.status, WRONG_USE)
 
 
+class Booted(unittest.TestCase):
+    def test_an_option_that_the_kernel_has_not_is_refused(self) -> None:
+        for command in ("run", "debug", "image", "trace"):
+            with self.subTest(command=command), self.assertRaisesRegex(Problem, "did you mean `sched.algorithm`"):
+                understand([command, "--append", "quiet sched.algoritm=rr"])
+        _, values, _ = understand(["run", "--append", "quiet sched.algorithm=of-tomorrow -- words for=init"])
+        self.assertEqual(values.append, "quiet sched.algorithm=of-tomorrow -- words for=init")
+
+
 class Huge(unittest.TestCase):
     """What would fill the memory, or be waited for until the sun is cold, is a slip of the keyboard."""
 

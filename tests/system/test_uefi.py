@@ -66,5 +66,5 @@ class Uefi(unittest.TestCase):
             machine.prompt()
             control = machine.qmp
             machine.send("reboot -f\n")
-            machine.ended()  # QEMU is told not to start it again
+            self.assertEqual(machine.ended().status, 0)  # QEMU is told not to start it again
             self.assertEqual(control.shutdown_reason(), "guest-reset")

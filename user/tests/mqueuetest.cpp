@@ -6,6 +6,7 @@
 #include <mqueue.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -143,6 +144,86 @@ void check_waits() {
   CHECK_EQ(mq_close(queue), 0);
 }
 
+void end_of(pid_t child) {
+  int status = -1;
+  CHECK_EQ(waitpid(child, &status, 0), child);
+  CHECK_EQ(status, 0);
+}
+
+// Waits until the process sleeps, here in the call that it has come to.
+void until_asleep(pid_t process) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%d/stat", process);
+  for (char state = 0; state != 'S';) {
+    check_sleep_us(1000);
+    FILE* file = fopen(path, "r");
+    CHECK(file != nullptr);
+    CHECK_EQ(fscanf(file, "%*d (%*[^)]) %c", &state), 1);
+    CHECK_EQ(fclose(file), 0);
+  }
+}
+
+pid_t receiver(mqd_t queue, const char* expected, int real_time = 0) {
+  const pid_t child = fork();
+  if (child == 0) {
+    struct sched_param parameters = {};
+    parameters.sched_priority = real_time;
+    if (real_time != 0) CHECK_EQ(syscall(SYS_sched_setscheduler, 0, SCHED_FIFO, &parameters), 0);
+    _exit(gives(queue, expected, 5) ? 0 : 1);
+  }
+  until_asleep(child);
+  return child;
+}
+
+pid_t sender(mqd_t queue, const char* what) {
+  const pid_t child = fork();
+  if (child == 0) _exit(mq_send(queue, what, strlen(what), 5) == 0 ? 0 : 1);
+  until_asleep(child);
+  return child;
+}
+
+// Who sends and then receives does not take what another one waits for; who receives and then sends leaves the room to the sender
+// that waits.
+void check_hand_over() {
+  const mqd_t queue = open_queue(1, 16);
+  struct timespec now = after_ms(0);
+  pid_t waiting[2] = {receiver(queue, "first"), receiver(queue, "second")};
+  CHECK_EQ(mq_send(queue, "first", 5, 5), 0);
+  CHECK_ERRNO(mq_timedreceive(queue, text, sizeof text, nullptr, &now), ETIMEDOUT);
+  CHECK_EQ(mq_send(queue, "second", 6, 5), 0);
+  CHECK_ERRNO(mq_timedreceive(queue, text, sizeof text, nullptr, &now), ETIMEDOUT);
+  for (pid_t child : waiting) end_of(child);
+  CHECK_EQ(mq_send(queue, "full", 4, 5), 0);
+  waiting[0] = sender(queue, "third");
+  waiting[1] = sender(queue, "fourth");
+  CHECK(gives(queue, "full", 5));
+  CHECK_ERRNO(mq_timedsend(queue, "again", 5, 5, &now), ETIMEDOUT);
+  CHECK(gives(queue, "third", 5));
+  CHECK(gives(queue, "fourth", 5));
+  for (pid_t child : waiting) end_of(child);
+  // Nobody who was killed while it waited is served, and nothing that it brought is left.
+  waiting[0] = receiver(queue, "");
+  CHECK_EQ(kill(waiting[0], SIGKILL), 0);
+  CHECK_EQ(waitpid(waiting[0], nullptr, 0), waiting[0]);
+  CHECK_EQ(mq_send(queue, "kept", 4, 5), 0);
+  waiting[0] = sender(queue, "lost");
+  CHECK_EQ(kill(waiting[0], SIGKILL), 0);
+  CHECK_EQ(waitpid(waiting[0], nullptr, 0), waiting[0]);
+  CHECK(gives(queue, "kept", 5));
+  CHECK_ERRNO(mq_timedreceive(queue, text, sizeof text, nullptr, &now), ETIMEDOUT);
+  if (geteuid() == 0) {  // the highest real-time priority first
+    const pid_t normal = receiver(queue, "normal");
+    waiting[0] = receiver(queue, "ten", 10);
+    waiting[1] = receiver(queue, "twenty", 20);
+    CHECK_EQ(mq_send(queue, "twenty", 6, 5), 0);
+    CHECK_EQ(mq_send(queue, "ten", 3, 5), 0);
+    CHECK_EQ(mq_send(queue, "normal", 6, 5), 0);
+    for (pid_t child : waiting) end_of(child);
+    end_of(normal);
+  }
+  CHECK_EQ(mq_close(queue), 0);
+}
+
 volatile sig_atomic_t told_value;
 volatile sig_atomic_t told_code;
 
@@ -256,6 +337,7 @@ int main(int argc, char** argv) {
   check_errors();
   check_order();
   check_waits();
+  check_hand_over();
   check_notification();
   check_poll();
   check_traffic();

@@ -420,6 +420,78 @@ void check_messages() {
   CHECK_ERRNO(msgctl(queue, IPC_STAT, &status), EINVAL);
 }
 
+// Waits until the process sleeps, here in the call that it has come to.
+void until_asleep(pid_t process) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%d/stat", process);
+  for (char state = 0; state != 'S';) {
+    check_sleep_us(1000);
+    FILE* file = fopen(path, "r");
+    CHECK(file != nullptr);
+    CHECK_EQ(fscanf(file, "%*d (%*[^)]) %c", &state), 1);
+    CHECK_EQ(fclose(file), 0);
+  }
+}
+
+// A process that waits for a message of that type; it is to get this one.
+pid_t receiver(int queue, long type, const char* text, int flags = 0) {
+  const pid_t child = fork();
+  if (child == 0) {
+    memset(&message, 0, sizeof message);
+    const ssize_t size = msgrcv(queue, &message, sizeof message.text, type, flags);
+    _exit(size == static_cast<ssize_t>(strlen(text)) && strcmp(message.text, text) == 0 ? 0 : 1);
+  }
+  until_asleep(child);
+  return child;
+}
+
+// A message goes to the receiver that waits longest of those who want it, not to who looks first.
+void check_messages_handed_over() {
+  const int queue = msgget(IPC_PRIVATE, 0600);
+  CHECK(queue >= 0);
+  struct msqid_ds status = {};
+  const pid_t first = receiver(queue, 0, "1");
+  const pid_t second = receiver(queue, 0, "2");
+  CHECK_EQ(send(queue, 1, "1"), 0);
+  CHECK_EQ(msgctl(queue, IPC_STAT, &status), 0);
+  CHECK(status.msg_qnum == 0 && status.msg_cbytes == 0 && status.msg_lrpid == first);
+  CHECK_ERRNO(msgrcv(queue, &message, 8, 0, IPC_NOWAIT), ENOMSG);
+  CHECK_EQ(send(queue, 1, "2"), 0);
+  CHECK_ERRNO(msgrcv(queue, &message, 8, 0, IPC_NOWAIT), ENOMSG);
+  end_of(first);
+  end_of(second);
+  // By type: what nobody wants stays, and is taken by who comes.
+  const pid_t low = receiver(queue, -3, "low");
+  const pid_t seven = receiver(queue, 7, "seven");
+  const pid_t other = receiver(queue, 7, "other", MSG_EXCEPT);
+  CHECK_EQ(send(queue, 7, "seven"), 0);
+  CHECK_EQ(send(queue, 7, "stays"), 0);
+  CHECK_EQ(send(queue, 2, "low"), 0);
+  CHECK_EQ(send(queue, 2, "other"), 0);
+  CHECK_EQ(msgctl(queue, IPC_STAT, &status), 0);
+  CHECK_EQ(status.msg_qnum, 1);
+  CHECK(gives(queue, 0, IPC_NOWAIT, 7, "stays"));
+  end_of(low);
+  end_of(seven);
+  end_of(other);
+  // A receiver without room for it is told, and the next one gets it.
+  const pid_t small = fork();
+  if (small == 0) _exit(msgrcv(queue, &message, 2, 0, 0) == -1 && errno == E2BIG ? 0 : 1);
+  until_asleep(small);
+  const pid_t large = receiver(queue, 0, "large");
+  CHECK_EQ(send(queue, 1, "large"), 0);
+  CHECK_ERRNO(msgrcv(queue, &message, 8, 0, IPC_NOWAIT), ENOMSG);
+  end_of(small);
+  end_of(large);
+  // Who is killed while it waits gets nothing.
+  const pid_t killed = receiver(queue, 0, "");
+  CHECK_EQ(kill(killed, SIGKILL), 0);
+  CHECK_EQ(waitpid(killed, nullptr, 0), killed);
+  CHECK_EQ(send(queue, 1, "kept"), 0);
+  CHECK(gives(queue, 0, IPC_NOWAIT, 1, "kept"));
+  CHECK_EQ(msgctl(queue, IPC_RMID, nullptr), 0);
+}
+
 // Processes send numbers, others take them by type; every number arrives once.
 void check_traffic() {
   const int queue = msgget(IPC_PRIVATE, 0600);
@@ -492,6 +564,7 @@ int main(int argc, char** argv) {
   check_hand_over();
   check_undo();
   check_messages();
+  check_messages_handed_over();
   check_exclusion();
   check_traffic();
   check_files();

@@ -114,6 +114,7 @@ Result<i64> sys_mq_timedsend(Call& call) {
   const u64 size = call.argument[2];
   const u32 priority = static_cast<u32>(call.argument[3]);
   const Deadline deadline = TRY(deadline_of(call, call.address(4)));
+  if (call.thread.step.kept) return success(MessageQueue::go_on_sending(call.thread, deadline));
   if (priority >= Limits::priorities) return Errno::einval;
   const OpenQueue open = TRY(queue_at(call));
   if (!open.file->writable()) return Errno::ebadf;
@@ -124,16 +125,18 @@ Result<i64> sys_mq_timedsend(Call& call) {
   message->priority = priority;
   message->size = size;
   Result<i64> outcome = send(call, open, *message, deadline);
-  if (!outcome.ok()) memory::release(message);
+  if (!outcome.ok() && !call.thread.step.kept) memory::release(message);
   return outcome;
 }
 
 Result<i64> sys_mq_timedreceive(Call& call) {
   const Deadline deadline = TRY(deadline_of(call, call.address(4)));
+  const ipc::Destination to{call.address(1), call.address(3)};
+  if (call.thread.step.kept) return count_of(MessageQueue::go_on_receiving(call.thread, to, deadline));
   const OpenQueue open = TRY(queue_at(call));
   if (!open.file->readable()) return Errno::ebadf;
   if (call.argument[2] < open.queue->most_bytes()) return Errno::emsgsize;
-  return count_of(open.queue->receive(call.thread, call.address(1), call.address(3), open.file->nonblocking(), deadline));
+  return count_of(open.queue->receive(call.thread, to, open.file->nonblocking(), deadline));
 }
 
 // ---- mq_notify, mq_getsetattr ----------------------------------------------------------------------------------------------

@@ -1,4 +1,5 @@
 // msgget, msgsnd, msgrcv, msgctl. The order of the checks is Linux's. Source: Linux man-pages msgget(2), msgop(2), msgctl(2).
+#include "abi/linux/file_handlers.h"
 #include "abi/linux/ipc_structures.h"
 #include "ipc/sysv/queue.h"
 
@@ -59,14 +60,13 @@ Result<i64> sys_msgrcv(Call& call) {
   if (call.number(0) < 0 || static_cast<i64>(call.argument[2]) < 0) return Errno::einval;
   const bool copies = (flags & ipc::message_copy) != 0;
   if (copies && ((flags & ipc::message_except) != 0 || (flags & ipc::flag_no_wait) == 0)) return Errno::einval;
+  if (call.thread.step.kept) return count_of(Queue::go_on_receiving(call.thread, call.address(1)));
   Ref<Queue> queue = TRY(queue_numbered(call, ipc::access_read));
-  const Result<u64> size =
-      queue->receive(call.thread, call.address(1), call.argument[2], static_cast<i64>(call.argument[3]), flags);
-  if (!size.ok()) {
-    if (size.error() == Errno::blocked) call.thread.step.phase = 1;
-    return size.error();
-  }
-  return static_cast<i64>(size.value());
+  return count_of(queue->receive(call.thread, call.address(1),
+                                 {.size = call.argument[2],
+                                  .type = static_cast<i64>(call.argument[3]),
+                                  .flags = flags,
+                                  .process = call.process.id().value}));
 }
 
 // ---- msgctl ----------------------------------------------------------------------------------------------------------------

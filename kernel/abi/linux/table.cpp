@@ -32,7 +32,7 @@ void add(std::span<const Entry> entries) {
   if (number < linux_calls) {
     const u64 bit = u64{1} << (number % 64);
     if ((reported[number / 64].fetch_or(bit, Order::relaxed) & bit) == 0) {
-      log::notice("system call {} is not known (first used by {})", number, static_cast<const char*>(thread.name));
+      log::debug("system call {} is not known (first used by {})", number, static_cast<const char*>(thread.name));
     }
   }
   return Errno::enosys;

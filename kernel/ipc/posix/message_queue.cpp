@@ -53,6 +53,22 @@ u64 memory_for(u64 most, u64 bytes) {
   return most * for_message + fs::smaller(most, MessageQueueLimits::priorities) * for_priority + most * bytes;
 }
 
+// efault; blocked.
+Result<u64> write_to(Thread& thread, const Destination& to, const PosixMessage& message) {
+  TRY(vm::copy_out(*thread.space, thread.caller, to.text, message.text, message.size));
+  if (to.priority.value != 0) TRY(vm::write_user(*thread.space, thread.caller, to.priority, message.priority));
+  return message.size;
+}
+
+void tell(const Notification& told, Thread& sender) {
+  if (told.process == 0 || told.signal == 0) return;
+  constexpr i32 code_message = -3;  // SI_MESGQ
+  if (Ref<Process> process = processes::find(ProcessId{told.process})) {
+    const i32 from = sender.process().id().value;
+    (void)signals::send(*process, {.number = told.signal, .code = code_message, .sender = from, .value = told.value});
+  }
+}
+
 }  // namespace
 
 Result<Ref<MessageQueue>> MessageQueue::create(fs::RamFileSystem& files, u32 permissions, u64 most, u64 bytes, u64 limit) {
@@ -84,60 +100,118 @@ u64 MessageQueue::count() {
   return count_;
 }
 
-Errno MessageQueue::wait(WaitQueue& queue, Thread& thread, bool nonblocking, Deadline deadline) {
-  if (nonblocking) return Errno::eagain;
+// ---- waiting -----------------------------------------------------------------------------------------------------------------
+
+Errno MessageQueue::wait(Thread& thread, PosixMessage* brought, Deadline deadline) {
   if (thread.wake_reason() == WakeReason::timed_out || clock::instant_of(deadline) <= clock::now()) return Errno::etimedout;
-  return queue.wait(thread, deadline);
+  Wait* wait = Wait::make(thread, *this, {.sends = brought != nullptr, .priority = thread.effective_priority()}, brought);
+  if (wait == nullptr) return Errno::enomem;
+  Wait::List& list = wait->wanted.sends ? senders_ : receivers_;
+  Wait* before = list.front();
+  while (before != nullptr && before->wanted.priority >= wait->wanted.priority) before = list.next(*before);
+  return wait->wait(thread, list, before, deadline);
 }
 
-// Behind all of its priority.
-void MessageQueue::insert(PosixMessage& message) {
-  for (PosixMessage* m = messages_.front(); m != nullptr; m = messages_.next(*m)) {
-    if (m->priority >= message.priority) continue;
-    messages_.insert_before(*m, message);
-    return;
+void MessageQueue::give_back(Wait& wait) {
+  PosixMessage& message = *std::exchange(wait.message, nullptr);
+  if (wait.wanted.sends) {
+    memory::release(&message);  // it was never in the queue
+  } else if (!hand_over(message)) {
+    insert(message, true);
   }
-  messages_.push_back(message);
 }
+
+bool MessageQueue::hand_over(PosixMessage& message) {
+  Wait* receiver = receivers_.front();
+  if (receiver == nullptr) return false;
+  receiver->message = &message;
+  receiver->end(Errno{});
+  return true;
+}
+
+void MessageQueue::take_in() {
+  Wait* sender = senders_.front();
+  if (sender == nullptr || count_ >= most_) return;
+  insert(*std::exchange(sender->message, nullptr), false);
+  sender->end(Errno{});
+}
+
+void MessageQueue::insert(PosixMessage& message, bool again) {
+  PosixMessage* m = messages_.front();
+  while (m != nullptr && (again ? m->priority > message.priority : m->priority >= message.priority)) m = messages_.next(*m);
+  if (m != nullptr) {
+    messages_.insert_before(*m, message);
+  } else {
+    messages_.push_back(message);
+  }
+  ++count_;
+  bytes_ += message.size;
+  source_.notify(fs::poll_readable);
+}
+
+// ---- sending and receiving ---------------------------------------------------------------------------------------------------
 
 Result<void> MessageQueue::send(Thread& thread, PosixMessage& message, bool nonblocking, Deadline deadline) {
   Notification told;
   {
     LockGuard guard{lock_};
-    if (count_ == most_) return wait(senders_, thread, nonblocking, deadline);
-    const bool first = count_ == 0 && receivers_.empty();
-    insert(message);
-    ++count_;
-    bytes_ += message.size;
-    if (first) told = std::exchange(notification_, {});
-    (void)receivers_.wake_all();
-    source_.notify(fs::poll_readable);
+    told = TRY(send_locked(thread, message, nonblocking, deadline));
   }
-  if (told.process == 0 || told.signal == 0) return {};
-  constexpr i32 code_message = -3;  // SI_MESGQ
-  if (Ref<Process> process = processes::find(ProcessId{told.process})) {
-    const i32 sender = thread.process().id().value;
-    (void)signals::send(*process, {.number = told.signal, .code = code_message, .sender = sender, .value = told.value});
-  }
+  tell(told, thread);
   return {};
 }
 
-Result<u64> MessageQueue::receive(Thread& thread, VirtualAddress to, VirtualAddress priority_to, bool nonblocking,
-                                  Deadline deadline) {
+Result<void> MessageQueue::go_on_sending(Thread& thread, Deadline deadline) {
+  Wait& wait = *Wait::of(thread);
+  MessageQueue& queue = *wait.queue();
+  Notification told;
+  {
+    LockGuard guard{queue.lock_};
+    if (wait.message == nullptr) return {};
+    told = TRY(queue.send_locked(thread, *wait.message, false, deadline));
+    wait.message = nullptr;
+  }
+  tell(told, thread);
+  return {};
+}
+
+Result<Notification> MessageQueue::send_locked(Thread& thread, PosixMessage& message, bool nonblocking, Deadline deadline) {
+  if (count_ >= most_) return nonblocking ? Errno::eagain : wait(thread, &message, deadline);
+  if (hand_over(message)) return Notification{};
+  const bool first = count_ == 0;
+  insert(message, false);
+  return first ? std::exchange(notification_, {}) : Notification{};
+}
+
+Result<u64> MessageQueue::receive(Thread& thread, const Destination& to, bool nonblocking, Deadline deadline) {
   LockGuard guard{lock_};
+  return receive_locked(thread, to, nonblocking, deadline);
+}
+
+Result<u64> MessageQueue::go_on_receiving(Thread& thread, const Destination& to, Deadline deadline) {
+  Wait& wait = *Wait::of(thread);
+  MessageQueue& queue = *wait.queue();
+  LockGuard guard{queue.lock_};
+  if (wait.message == nullptr) return queue.receive_locked(thread, to, false, deadline);
+  const u64 size = TRY(write_to(thread, to, *wait.message));
+  memory::release(std::exchange(wait.message, nullptr));
+  return size;
+}
+
+Result<u64> MessageQueue::receive_locked(Thread& thread, const Destination& to, bool nonblocking, Deadline deadline) {
   PosixMessage* message = messages_.front();
-  if (message == nullptr) return wait(receivers_, thread, nonblocking, deadline);
-  TRY(vm::copy_out(*thread.space, thread.caller, to, message->text, message->size));
-  if (priority_to.value != 0) TRY(vm::write_user(*thread.space, thread.caller, priority_to, message->priority));
+  if (message == nullptr) return nonblocking ? Errno::eagain : wait(thread, nullptr, deadline);
+  const u64 size = TRY(write_to(thread, to, *message));
   messages_.remove(*message);
-  const u64 size = message->size;
   --count_;
   bytes_ -= size;
   memory::release(message);
-  (void)senders_.wake_all();
-  source_.notify(fs::poll_writable);
+  take_in();
+  if (count_ < most_) source_.notify(fs::poll_writable);
   return size;
 }
+
+// ---- telling -----------------------------------------------------------------------------------------------------------------
 
 Result<void> MessageQueue::notify(const Notification& wanted) {
   LockGuard guard{lock_};

@@ -1,6 +1,8 @@
 // See queue.h.
 #include "ipc/sysv/queue.h"
 
+#include <utility>
+
 #include "fs/types.h"
 #include "task/process.h"
 #include "task/thread.h"
@@ -59,23 +61,62 @@ Result<void> Queue::send(Thread& thread, QueueMessage& message, u32 flags) {
     if ((flags & flag_no_wait) != 0) return Errno::eagain;
     return without_handler(senders_.wait(thread));
   }
-  messages_.push_back(message);
-  count(message, true);
-  state_.bytes += message.size;
-  ++state_.messages;
   state_.last_sender = thread.process().id().value;
   state_.sent_s = now_s();
-  (void)receivers_.wake_all();
+  if (!hand_over(message)) put_in(message, false);
   return {};
 }
 
-QueueMessage* Queue::find(i64 type, u32 flags) {
+void Queue::put_in(QueueMessage& message, bool first) {
+  if (first) {
+    messages_.push_front(message);
+  } else {
+    messages_.push_back(message);
+  }
+  count(message, true);
+  state_.bytes += message.size;
+  ++state_.messages;
+}
+
+bool Queue::hand_over(QueueMessage& message) {
+  for (Wait* wait = receivers_.front(); wait != nullptr;) {
+    Wait& receiver = *wait;
+    wait = receivers_.next(receiver);
+    if (!receiver.wanted.takes(message)) continue;
+    if (!receiver.wanted.has_room_for(message)) {
+      receiver.end(Errno::e2big);
+      continue;
+    }
+    receiver.message = &message;
+    note_receiver(receiver.wanted.process);
+    receiver.end(Errno{});
+    return true;
+  }
+  return false;
+}
+
+void Queue::give_back(Wait& wait) {
+  QueueMessage& message = *std::exchange(wait.message, nullptr);
+  if (!hand_over(message)) put_in(message, true);
+}
+
+void Queue::note_receiver(i32 process) {
+  state_.last_receiver = process;
+  state_.received_s = now_s();
+}
+
+bool Selection::takes(const QueueMessage& message) const {
+  if (type == 0) return true;
+  if (type > 0) return (message.type == type) != ((flags & message_except) != 0);
+  return message.type <= (type == INT64_MIN ? INT64_MAX : -type);
+}
+
+QueueMessage* Queue::find(const Selection& wanted) {
   QueueMessage* found = nullptr;
-  const i64 highest = type == INT64_MIN ? INT64_MAX : -type;
   for (QueueMessage* m = messages_.front(); m != nullptr; m = messages_.next(*m)) {
-    if (type == 0) return m;
-    if (type > 0 && (m->type == type) != ((flags & message_except) != 0)) return m;
-    if (type < 0 && m->type <= highest && (found == nullptr || m->type < found->type)) found = m;
+    if (!wanted.takes(*m)) continue;
+    if (wanted.type >= 0) return m;
+    if (found == nullptr || m->type < found->type) found = m;  // the lowest type
   }
   return found;
 }
@@ -86,26 +127,53 @@ QueueMessage* Queue::at(i64 place) {
   return message;
 }
 
-Result<u64> Queue::receive(Thread& thread, VirtualAddress to, u64 size, i64 type, u32 flags) {
+namespace {
+
+// efault; blocked.
+Result<u64> write_to(Thread& thread, VirtualAddress to, const QueueMessage& message, u64 size) {
+  const u64 given = fs::smaller(message.size, size);
+  TRY(vm::write_user(*thread.space, thread.caller, to, message.type));
+  TRY(vm::copy_out(*thread.space, thread.caller, to + sizeof(i64), message.text, given));
+  return given;
+}
+
+}  // namespace
+
+Result<u64> Queue::receive(Thread& thread, VirtualAddress to, const Selection& wanted) {
   LockGuard guard{lock_};
-  if (removed_) return Errno::eidrm;
-  const bool copies = (flags & message_copy) != 0;
-  QueueMessage* message = copies ? at(type) : find(type, flags);
-  if (message == nullptr) {
-    if ((flags & flag_no_wait) != 0) return Errno::enomsg;
-    return without_handler(receivers_.wait(thread));
+  return receive_locked(thread, to, wanted);
+}
+
+Result<u64> Queue::go_on_receiving(Thread& thread, VirtualAddress to) {
+  Wait& wait = *Wait::of(thread);
+  Queue& queue = *wait.queue();
+  LockGuard guard{queue.lock_};
+  if (wait.message != nullptr) {
+    const u64 given = TRY(write_to(thread, to, *wait.message, wait.wanted.size));
+    memory::release(std::exchange(wait.message, nullptr));
+    return given;
   }
-  if (message->size > size && (flags & message_truncated) == 0) return Errno::e2big;
-  const u64 given = fs::smaller(message->size, size);
-  TRY(vm::write_user(*thread.space, thread.caller, to, message->type));
-  TRY(vm::copy_out(*thread.space, thread.caller, to + sizeof(i64), message->text, given));
+  if (wait.outcome != Errno::blocked) return wait.outcome;
+  return queue.receive_locked(thread, to, wait.wanted);
+}
+
+Result<u64> Queue::receive_locked(Thread& thread, VirtualAddress to, const Selection& wanted) {
+  if (removed_) return Errno::eidrm;
+  const bool copies = (wanted.flags & message_copy) != 0;
+  QueueMessage* message = copies ? at(wanted.type) : find(wanted);
+  if (message == nullptr) {
+    if ((wanted.flags & flag_no_wait) != 0) return Errno::enomsg;
+    Wait* wait = Wait::make(thread, *this, wanted, nullptr);
+    return wait != nullptr ? without_handler(wait->wait(thread, receivers_, nullptr, never)) : Errno::enomem;
+  }
+  if (!wanted.has_room_for(*message)) return Errno::e2big;
+  const u64 given = TRY(write_to(thread, to, *message, wanted.size));
   if (copies) return given;
   messages_.remove(*message);
   count(*message, false);
   state_.bytes -= message->size;
   --state_.messages;
-  state_.last_receiver = thread.process().id().value;
-  state_.received_s = now_s();
+  note_receiver(wanted.process);
   memory::release(message);
   (void)senders_.wake_all();
   return given;
@@ -115,7 +183,7 @@ void Queue::remove() {
   LockGuard guard{lock_};
   removed_ = true;
   (void)senders_.wake_all();
-  (void)receivers_.wake_all();
+  while (Wait* wait = receivers_.front()) wait->end(Errno::eidrm);
 }
 
 QueueState Queue::state() {
@@ -128,7 +196,6 @@ void Queue::set_most_bytes(u64 bytes) {
   state_.most_bytes = bytes;
   state_.changed_s = now_s();
   (void)senders_.wake_all();
-  (void)receivers_.wake_all();
 }
 
 namespace queues {

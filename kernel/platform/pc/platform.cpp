@@ -250,6 +250,7 @@ void power_off(int status) {
 }
 
 void reboot() {
+  write_debug_port("corral: restarts\n");
   serial.flush();
   reset_machine();
 }
