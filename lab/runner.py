@@ -172,8 +172,8 @@ def _conclude(request: Request, outcome: str, debug_console: Path) -> int:
     said = verdict.of(text)
     if outcome == "left" and said.message and not verdict.PANIC.search(text):
         return 0  # the user left on purpose
-    if said.message:
-        print(f"corral: {said.message}", file=sys.stderr)
+    if said.message or said.remark:
+        print(f"corral: {said.message or said.remark}", file=sys.stderr)
     if request.on_end is not None:
         request.on_end(text)
     return said.status

@@ -24,7 +24,8 @@ VIOLATION = re.compile(r"sched: invariant violated: [^\r\n]*")
 @dataclass(frozen=True)
 class Verdict:
     status: int
-    message: str = ""
+    message: str = ""  # why there is no status, such as a panic
+    remark: str = ""  # what else its user should know
 
 
 def violation(said: str) -> str:
@@ -40,7 +41,7 @@ def of(debug_console: str) -> Verdict:
     if statuses := EXIT_STATUS.findall(debug_console):
         return Verdict(int(statuses[-1]))
     if RESTART in debug_console:
-        return Verdict(0, "the guest started its machine again, and the emulator ended with that")
+        return Verdict(0, remark="the guest started its machine again, and the emulator ended with that")
     return Verdict(
         GUEST_BROKE,
         "the guest ended without an exit status: it was reset (triple fault), or the emulator was left",

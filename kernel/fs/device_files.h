@@ -19,6 +19,9 @@ Result<Ref<OpenFile>> open_log(Inode& node, const OpenRequest& request);
 // latency_device.cpp
 Result<Ref<OpenFile>> open_latency_wish(Inode& node, const OpenRequest& request);
 
+// clock_device.cpp
+Result<Ref<OpenFile>> open_clock(Inode& node, const OpenRequest& request);
+
 // trace_device.cpp
 Result<Ref<OpenFile>> open_trace(Inode& node, const OpenRequest& request);
 

@@ -73,6 +73,8 @@ constexpr DeviceFile table[] = {
     {"urandom", {1, 9}, 0666, open_memory<Kind::random>},
     {"kmsg", {1, 11}, 0644, open_log},
     {"cpu_dma_latency", {10, 124}, 0600, open_latency_wish},
+    {"rtc", {10, 135}, 0600, open_clock},
+    {"rtc0", {254, 0}, 0600, open_clock},
     {"trace", {10, 240}, 0400, open_trace},
     {"tty", {5, 0}, 0666, open_own_terminal},
     {"console", {5, 1}, 0600, open_console},

@@ -9,7 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import signal
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
@@ -82,6 +82,15 @@ def _take(message: tuple[str, ...], lane: int, tally: Tally) -> None:
         getattr(tally, kind)(*words)
 
 
+def _end(processes: Iterable[BaseProcess]) -> None:
+    """Tells them until they have ended: Python hears a signal too late that comes just before it begins to wait."""
+    while alive := [process for process in processes if process.is_alive()]:
+        for process in alive:
+            process.terminate()
+        alive[0].join(1)
+        processes = alive
+
+
 def run(pieces: Sequence[Piece], lanes: int, tally: Tally) -> None:
     """All pieces, at most so many at a time, begun in this order."""
     waiting = deque(pieces)
@@ -106,7 +115,4 @@ def run(pieces: Sequence[Piece], lanes: int, tally: Tally) -> None:
                     if lane.process.exitcode != 0:
                         tally.fail(lane.piece.suite, lane.piece.name, f"its process ended with status {lane.process.exitcode}")
     finally:
-        for lane in under_way.values():
-            lane.process.terminate()
-        for lane in under_way.values():
-            lane.process.join()
+        _end(lane.process for lane in under_way.values())

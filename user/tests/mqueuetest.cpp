@@ -1,6 +1,7 @@
 // POSIX message queues: errors, priorities, waits with deadlines and signals, notification, poll, many threads at one queue.
 
 #include "tests/check.h"
+#include "tests/children.h"
 
 #include <fcntl.h>
 #include <mqueue.h>
@@ -144,25 +145,6 @@ void check_waits() {
   CHECK_EQ(mq_close(queue), 0);
 }
 
-void end_of(pid_t child) {
-  int status = -1;
-  CHECK_EQ(waitpid(child, &status, 0), child);
-  CHECK_EQ(status, 0);
-}
-
-// Waits until the process sleeps, here in the call that it has come to.
-void until_asleep(pid_t process) {
-  char path[64];
-  snprintf(path, sizeof path, "/proc/%d/stat", process);
-  for (char state = 0; state != 'S';) {
-    check_sleep_us(1000);
-    FILE* file = fopen(path, "r");
-    CHECK(file != nullptr);
-    CHECK_EQ(fscanf(file, "%*d (%*[^)]) %c", &state), 1);
-    CHECK_EQ(fclose(file), 0);
-  }
-}
-
 pid_t receiver(mqd_t queue, const char* expected, int real_time = 0) {
   const pid_t child = fork();
   if (child == 0) {
@@ -171,14 +153,14 @@ pid_t receiver(mqd_t queue, const char* expected, int real_time = 0) {
     if (real_time != 0) CHECK_EQ(syscall(SYS_sched_setscheduler, 0, SCHED_FIFO, &parameters), 0);
     _exit(gives(queue, expected, 5) ? 0 : 1);
   }
-  until_asleep(child);
+  children::await_sleep(child);
   return child;
 }
 
 pid_t sender(mqd_t queue, const char* what) {
   const pid_t child = fork();
   if (child == 0) _exit(mq_send(queue, what, strlen(what), 5) == 0 ? 0 : 1);
-  until_asleep(child);
+  children::await_sleep(child);
   return child;
 }
 
@@ -192,7 +174,7 @@ void check_hand_over() {
   CHECK_ERRNO(mq_timedreceive(queue, text, sizeof text, nullptr, &now), ETIMEDOUT);
   CHECK_EQ(mq_send(queue, "second", 6, 5), 0);
   CHECK_ERRNO(mq_timedreceive(queue, text, sizeof text, nullptr, &now), ETIMEDOUT);
-  for (pid_t child : waiting) end_of(child);
+  for (pid_t child : waiting) children::expect_exit(child, 0);
   CHECK_EQ(mq_send(queue, "full", 4, 5), 0);
   waiting[0] = sender(queue, "third");
   waiting[1] = sender(queue, "fourth");
@@ -200,7 +182,7 @@ void check_hand_over() {
   CHECK_ERRNO(mq_timedsend(queue, "again", 5, 5, &now), ETIMEDOUT);
   CHECK(gives(queue, "third", 5));
   CHECK(gives(queue, "fourth", 5));
-  for (pid_t child : waiting) end_of(child);
+  for (pid_t child : waiting) children::expect_exit(child, 0);
   // Nobody who was killed while it waited is served, and nothing that it brought is left.
   waiting[0] = receiver(queue, "");
   CHECK_EQ(kill(waiting[0], SIGKILL), 0);
@@ -218,8 +200,8 @@ void check_hand_over() {
     CHECK_EQ(mq_send(queue, "twenty", 6, 5), 0);
     CHECK_EQ(mq_send(queue, "ten", 3, 5), 0);
     CHECK_EQ(mq_send(queue, "normal", 6, 5), 0);
-    for (pid_t child : waiting) end_of(child);
-    end_of(normal);
+    for (pid_t child : waiting) children::expect_exit(child, 0);
+    children::expect_exit(normal, 0);
   }
   CHECK_EQ(mq_close(queue), 0);
 }

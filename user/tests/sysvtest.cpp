@@ -1,12 +1,12 @@
-// System V's semaphores and message queues: errors, waiting and signals, undoing, removal, many processes at once. Shared memory:
-// shmtest.cpp.
+// System V's semaphores: errors, waiting and signals, hand-over, undoing, removal, many processes at once. Message queues:
+// messagetest.cpp. Shared memory: shmtest.cpp.
 
 #include "tests/check.h"
+#include "tests/children.h"
 
 #include <sched.h>
 #include <signal.h>
 #include <sys/ipc.h>
-#include <sys/msg.h>
 #include <sys/sem.h>
 #include <sys/shm.h>
 #include <sys/syscall.h>
@@ -30,12 +30,6 @@ int control(int set, int number, int command, int value = 0) {
 int operate(int set, int number, int change, int flags = 0) {
   struct sembuf operation = {static_cast<unsigned short>(number), static_cast<short>(change), static_cast<short>(flags)};
   return semop(set, &operation, 1);
-}
-
-void end_of(pid_t child) {
-  int status = -1;
-  CHECK_EQ(waitpid(child, &status, 0), child);
-  CHECK_EQ(status, 0);
 }
 
 // Waits until so many wait at the semaphore.
@@ -138,10 +132,10 @@ void check_semaphore_waits() {
   until_waiting(set, 1, GETZCNT, 1);
   CHECK_EQ(operate(set, 0, 1), 0);
   CHECK_EQ(operate(set, 0, 1), 0);
-  end_of(child);
+  children::expect_exit(child, 0);
   CHECK_EQ(control(set, 0, GETPID), child);
   CHECK_EQ(operate(set, 1, -1), 0);
-  end_of(other);
+  children::expect_exit(other, 0);
   CHECK_EQ(control(set, 0, GETNCNT), 0);
   CHECK_EQ(control(set, 1, GETZCNT), 0);
   // A signal ends the wait, whatever its handler's flags; being killed leaves nothing behind.
@@ -152,7 +146,7 @@ void check_semaphore_waits() {
   }
   until_waiting(set, 0, GETNCNT, 1);
   CHECK_EQ(kill(child, SIGUSR1), 0);
-  end_of(child);
+  children::expect_exit(child, 0);
   child = fork();
   if (child == 0) _exit(operate(set, 0, -1));
   until_waiting(set, 0, GETNCNT, 1);
@@ -166,7 +160,7 @@ void check_semaphore_waits() {
   if (child == 0) _exit(operate(set, 0, -1) == -1 && errno == EIDRM ? 0 : 1);
   until_waiting(set, 0, GETNCNT, 1);
   CHECK_EQ(control(set, 0, IPC_RMID), 0);
-  end_of(child);
+  children::expect_exit(child, 0);
 }
 
 // What is given goes to who waits for it, before the giver can take it again: at once, and in the order of waiting.
@@ -182,7 +176,7 @@ void check_hand_over() {
   }
   CHECK_EQ(control(set, 0, GETNCNT), 0);
   CHECK_EQ(operate(set, 0, -1, IPC_NOWAIT), 0);
-  end_of(child);
+  children::expect_exit(child, 0);
   // The one that came first is served first; one that wants more than there is lets others pass.
   pid_t waiting[3];
   const int wanted[3] = {-3, -1, -1};
@@ -193,11 +187,11 @@ void check_hand_over() {
   }
   CHECK_EQ(operate(set, 0, 1), 0);
   CHECK_EQ(control(set, 0, GETNCNT), 2);
-  end_of(waiting[1]);
+  children::expect_exit(waiting[1], 0);
   CHECK_EQ(operate(set, 0, 3), 0);
   CHECK_EQ(control(set, 0, GETNCNT), 1);
   CHECK_EQ(control(set, 0, GETVAL), 0);
-  end_of(waiting[0]);
+  children::expect_exit(waiting[0], 0);
   // What is done for one may be what another waits for; several operations on one counter.
   child = fork();
   if (child == 0) {
@@ -207,8 +201,8 @@ void check_hand_over() {
   until_waiting(set, 1, GETNCNT, 1);
   CHECK_EQ(operate(set, 1, 1), 0);
   CHECK_EQ(control(set, 0, GETNCNT), 0);
-  end_of(child);
-  end_of(waiting[2]);
+  children::expect_exit(child, 0);
+  children::expect_exit(waiting[2], 0);
   child = fork();
   if (child == 0) {
     struct sembuf both[2] = {{0, 1, 0}, {0, -3, 0}};
@@ -219,7 +213,7 @@ void check_hand_over() {
   CHECK_EQ(control(set, 0, GETNCNT), 1);
   CHECK_EQ(operate(set, 0, 1), 0);
   CHECK_EQ(control(set, 0, GETVAL), 0);
-  end_of(child);
+  children::expect_exit(child, 0);
   // The second operation may not wait: the thread that waits for the first is told.
   child = fork();
   if (child == 0) {
@@ -229,14 +223,14 @@ void check_hand_over() {
   until_waiting(set, 0, GETNCNT, 1);
   CHECK_EQ(operate(set, 0, 1), 0);
   CHECK_EQ(control(set, 0, GETVAL), 1);
-  end_of(child);
+  children::expect_exit(child, 0);
   // What is done for one that is to be undone at its end is.
   CHECK_EQ(control(set, 2, SETVAL, 0), 0);
   child = fork();
   if (child == 0) _exit(operate(set, 2, -1, SEM_UNDO) == 0 ? 0 : 1);
   until_waiting(set, 2, GETNCNT, 1);
   CHECK_EQ(operate(set, 2, 1), 0);
-  end_of(child);
+  children::expect_exit(child, 0);
   CHECK_EQ(control(set, 2, GETVAL), 1);
   CHECK_EQ(control(set, 0, IPC_RMID), 0);
 }
@@ -255,7 +249,7 @@ void check_undo() {
     CHECK_EQ(control(set, 0, GETVAL), 1);
     _exit(0);
   }
-  end_of(child);
+  children::expect_exit(child, 0);
   CHECK_EQ(control(set, 0, GETVAL), 3);
   CHECK_EQ(control(set, 1, GETVAL), 0);
   // Setting a value forgets what was to be undone.
@@ -265,7 +259,7 @@ void check_undo() {
     CHECK_EQ(control(set, 0, SETVAL, 9), 0);
     _exit(0);
   }
-  end_of(child);
+  children::expect_exit(child, 0);
   CHECK_EQ(control(set, 0, GETVAL), 9);
   CHECK_EQ(control(set, 0, SETVAL, 0), 0);
   // A holder that is killed gives its semaphore back to who waits.
@@ -281,7 +275,7 @@ void check_undo() {
   until_waiting(set, 0, GETNCNT, 1);
   CHECK_EQ(kill(child, SIGKILL), 0);
   CHECK_EQ(waitpid(child, nullptr, 0), child);
-  end_of(waiter);
+  children::expect_exit(waiter, 0);
   CHECK_EQ(control(set, 0, IPC_RMID), 0);
 }
 
@@ -317,221 +311,6 @@ void check_exclusion() {
   CHECK_EQ(control(set, 0, IPC_RMID), 0);
 }
 
-// ---- messages ----------------------------------------------------------------------------------------------------------------
-
-struct Message {
-  long type;
-  char text[9000];
-};
-Message message;
-
-int send(int queue, long type, const char* text, int flags = 0) {
-  message.type = type;
-  strcpy(message.text, text);
-  return msgsnd(queue, &message, strlen(text), flags);
-}
-
-bool gives(int queue, long type, int flags, long expected_type, const char* text) {
-  memset(&message, 0, sizeof message);
-  const ssize_t size = msgrcv(queue, &message, sizeof message.text, type, flags);
-  return size == static_cast<ssize_t>(strlen(text)) && message.type == expected_type && strcmp(message.text, text) == 0;
-}
-
-void check_messages() {
-  const key_t key = 0x3e550000 + getpid() % 10000;
-  CHECK_ERRNO(msgget(key, 0600), ENOENT);
-  const int queue = msgget(key, IPC_CREAT | 0600);
-  CHECK(queue >= 0);
-  CHECK_EQ(msgget(key, 0), queue);
-  CHECK_ERRNO(msgget(key, IPC_CREAT | IPC_EXCL | 0600), EEXIST);
-  CHECK_ERRNO(send(queue, 0, "x"), EINVAL);
-  CHECK_ERRNO(send(queue, -1, "x"), EINVAL);
-  CHECK_ERRNO(send(-1, 1, "x"), EINVAL);
-  message.type = 1;
-  CHECK_ERRNO(msgsnd(queue, &message, 8193, 0), EINVAL);
-  CHECK_ERRNO(msgsnd(queue, nullptr, 1, 0), EFAULT);
-  CHECK_ERRNO(msgrcv(queue, &message, 1, 0, IPC_NOWAIT), ENOMSG);
-  CHECK_ERRNO(msgrcv(queue, &message, static_cast<size_t>(-1), 0, IPC_NOWAIT), EINVAL);
-  CHECK_EQ(send(queue, 5, "five"), 0);
-  CHECK_EQ(send(queue, 2, "two"), 0);
-  CHECK_EQ(send(queue, 9, "nine"), 0);
-  CHECK_EQ(send(queue, 2, ""), 0);
-  struct msqid_ds status = {};
-  CHECK_EQ(msgctl(queue, IPC_STAT, &status), 0);
-  CHECK_EQ(status.msg_qnum, 4);
-  CHECK_EQ(status.msg_qbytes, 16384);
-  CHECK_EQ(status.msg_lspid, getpid());
-  CHECK_EQ(status.msg_lrpid, 0);
-  // Copies, by place.
-  constexpr int copy = 040000;
-  CHECK_EQ(msgrcv(queue, &message, 8, 0, copy | IPC_NOWAIT), 4);
-  CHECK_EQ(message.type, 5);
-  CHECK_EQ(msgrcv(queue, &message, 3, 2, copy | IPC_NOWAIT | MSG_NOERROR), 3);
-  CHECK(message.type == 9 && memcmp(message.text, "nin", 3) == 0);
-  CHECK_ERRNO(msgrcv(queue, &message, 3, 2, copy | IPC_NOWAIT), E2BIG);
-  CHECK_ERRNO(msgrcv(queue, &message, 8, 4, copy | IPC_NOWAIT), ENOMSG);
-  CHECK_ERRNO(msgrcv(queue, &message, 8, -1, copy | IPC_NOWAIT), ENOMSG);
-  CHECK_ERRNO(msgrcv(queue, &message, 8, 0, copy), EINVAL);
-  CHECK_ERRNO(msgrcv(queue, &message, 8, 0, copy | IPC_NOWAIT | 020000), EINVAL);
-  CHECK_EQ(msgctl(queue, IPC_STAT, &status), 0);
-  CHECK_EQ(status.msg_qnum, 4);
-  CHECK_EQ(status.msg_lrpid, 0);
-  CHECK_ERRNO(msgrcv(queue, &message, 2, 9, 0), E2BIG);
-  CHECK_EQ(msgrcv(queue, &message, 2, 9, MSG_NOERROR), 2);
-  CHECK_ERRNO(msgrcv(queue, &message, 8, 9, IPC_NOWAIT), ENOMSG);
-  CHECK(gives(queue, -4, 0, 2, "two"));
-  CHECK(gives(queue, 5, 020000, 2, ""));
-  CHECK_ERRNO(msgrcv(queue, &message, 8, 5, IPC_NOWAIT | 020000), ENOMSG);
-  CHECK_ERRNO(msgrcv(queue, &message, 8, -4, IPC_NOWAIT), ENOMSG);
-  CHECK(gives(queue, 0, 0, 5, "five"));
-  // Full, then a receiver makes room.
-  static char much[8193];
-  memset(much, 'm', 8192);
-  CHECK_EQ(send(queue, 1, much), 0);
-  CHECK_EQ(send(queue, 1, much), 0);
-  CHECK_ERRNO(send(queue, 1, "x", IPC_NOWAIT), EAGAIN);
-  pid_t child = fork();
-  if (child == 0) _exit(send(queue, 3, "waited") == 0 ? 0 : 1);
-  check_sleep_us(20000);
-  CHECK(gives(queue, 1, 0, 1, much));
-  end_of(child);
-  CHECK(gives(queue, 3, 0, 3, "waited"));
-  CHECK(gives(queue, 1, 0, 1, much));
-  // A signal, then removal, ends the wait.
-  child = fork();
-  if (child == 0) {
-    handle(SIGUSR1, SA_RESTART);
-    CHECK_EQ(send(queue, 7, "ready"), 0);
-    _exit(msgrcv(queue, &message, 8, 1, 0) == -1 && errno == EINTR ? 0 : 1);
-  }
-  CHECK(gives(queue, 7, 0, 7, "ready"));
-  check_sleep_us(20000);
-  CHECK_EQ(kill(child, SIGUSR1), 0);
-  end_of(child);
-  child = fork();
-  if (child == 0) {
-    CHECK_EQ(send(queue, 7, "ready"), 0);
-    _exit(msgrcv(queue, &message, 8, 1, 0) == -1 && errno == EIDRM ? 0 : 1);
-  }
-  CHECK(gives(queue, 7, 0, 7, "ready"));
-  check_sleep_us(20000);
-  CHECK_EQ(msgctl(queue, IPC_RMID, nullptr), 0);
-  end_of(child);
-  CHECK_ERRNO(msgctl(queue, IPC_STAT, &status), EINVAL);
-}
-
-// Waits until the process sleeps, here in the call that it has come to.
-void until_asleep(pid_t process) {
-  char path[64];
-  snprintf(path, sizeof path, "/proc/%d/stat", process);
-  for (char state = 0; state != 'S';) {
-    check_sleep_us(1000);
-    FILE* file = fopen(path, "r");
-    CHECK(file != nullptr);
-    CHECK_EQ(fscanf(file, "%*d (%*[^)]) %c", &state), 1);
-    CHECK_EQ(fclose(file), 0);
-  }
-}
-
-// A process that waits for a message of that type; it is to get this one.
-pid_t receiver(int queue, long type, const char* text, int flags = 0) {
-  const pid_t child = fork();
-  if (child == 0) {
-    memset(&message, 0, sizeof message);
-    const ssize_t size = msgrcv(queue, &message, sizeof message.text, type, flags);
-    _exit(size == static_cast<ssize_t>(strlen(text)) && strcmp(message.text, text) == 0 ? 0 : 1);
-  }
-  until_asleep(child);
-  return child;
-}
-
-// A message goes to the receiver that waits longest of those who want it, not to who looks first.
-void check_messages_handed_over() {
-  const int queue = msgget(IPC_PRIVATE, 0600);
-  CHECK(queue >= 0);
-  struct msqid_ds status = {};
-  const pid_t first = receiver(queue, 0, "1");
-  const pid_t second = receiver(queue, 0, "2");
-  CHECK_EQ(send(queue, 1, "1"), 0);
-  CHECK_EQ(msgctl(queue, IPC_STAT, &status), 0);
-  CHECK(status.msg_qnum == 0 && status.msg_cbytes == 0 && status.msg_lrpid == first);
-  CHECK_ERRNO(msgrcv(queue, &message, 8, 0, IPC_NOWAIT), ENOMSG);
-  CHECK_EQ(send(queue, 1, "2"), 0);
-  CHECK_ERRNO(msgrcv(queue, &message, 8, 0, IPC_NOWAIT), ENOMSG);
-  end_of(first);
-  end_of(second);
-  // By type: what nobody wants stays, and is taken by who comes.
-  const pid_t low = receiver(queue, -3, "low");
-  const pid_t seven = receiver(queue, 7, "seven");
-  const pid_t other = receiver(queue, 7, "other", MSG_EXCEPT);
-  CHECK_EQ(send(queue, 7, "seven"), 0);
-  CHECK_EQ(send(queue, 7, "stays"), 0);
-  CHECK_EQ(send(queue, 2, "low"), 0);
-  CHECK_EQ(send(queue, 2, "other"), 0);
-  CHECK_EQ(msgctl(queue, IPC_STAT, &status), 0);
-  CHECK_EQ(status.msg_qnum, 1);
-  CHECK(gives(queue, 0, IPC_NOWAIT, 7, "stays"));
-  end_of(low);
-  end_of(seven);
-  end_of(other);
-  // A receiver without room for it is told, and the next one gets it.
-  const pid_t small = fork();
-  if (small == 0) _exit(msgrcv(queue, &message, 2, 0, 0) == -1 && errno == E2BIG ? 0 : 1);
-  until_asleep(small);
-  const pid_t large = receiver(queue, 0, "large");
-  CHECK_EQ(send(queue, 1, "large"), 0);
-  CHECK_ERRNO(msgrcv(queue, &message, 8, 0, IPC_NOWAIT), ENOMSG);
-  end_of(small);
-  end_of(large);
-  // Who is killed while it waits gets nothing.
-  const pid_t killed = receiver(queue, 0, "");
-  CHECK_EQ(kill(killed, SIGKILL), 0);
-  CHECK_EQ(waitpid(killed, nullptr, 0), killed);
-  CHECK_EQ(send(queue, 1, "kept"), 0);
-  CHECK(gives(queue, 0, IPC_NOWAIT, 1, "kept"));
-  CHECK_EQ(msgctl(queue, IPC_RMID, nullptr), 0);
-}
-
-// Processes send numbers, others take them by type; every number arrives once.
-void check_traffic() {
-  const int queue = msgget(IPC_PRIVATE, 0600);
-  const int results = msgget(IPC_PRIVATE, 0600);
-  constexpr int pairs = 4;
-  const long numbers = 500 * check_effort;
-  struct Number {
-    long type, value;
-  };
-  for (int i = 0; i < 2 * pairs; ++i) {
-    if (fork() != 0) continue;
-    Number number = {i % pairs + 1, 0};
-    for (long n = 0; n < numbers; ++n) {
-      if (i < pairs) {
-        const Number sent = {i % pairs + 1, n};
-        CHECK_EQ(msgsnd(queue, &sent, sizeof(long), 0), 0);
-      } else {
-        Number got = {};
-        CHECK_EQ(msgrcv(queue, &got, sizeof(long), i % pairs + 1, 0), sizeof(long));
-        CHECK_EQ(got.value, n);
-        number.value += got.value;
-      }
-    }
-    if (i >= pairs) CHECK_EQ(msgsnd(results, &number, sizeof(long), 0), 0);
-    _exit(0);
-  }
-  for (int i = 0; i < 2 * pairs; ++i) {
-    int status = -1;
-    CHECK(wait(&status) > 0);
-    CHECK_EQ(status, 0);
-  }
-  for (int i = 0; i < pairs; ++i) {
-    Number got = {};
-    CHECK_EQ(msgrcv(results, &got, sizeof(long), 0, IPC_NOWAIT), sizeof(long));
-    CHECK_EQ(got.value, numbers * (numbers - 1) / 2);
-  }
-  CHECK_EQ(msgctl(queue, IPC_RMID, nullptr), 0);
-  CHECK_EQ(msgctl(results, IPC_RMID, nullptr), 0);
-}
-
 void check_files() {
   const int set = semget(IPC_PRIVATE, 7, 0640);
   char text[4096] = {};
@@ -563,10 +342,7 @@ int main(int argc, char** argv) {
   check_semaphore_waits();
   check_hand_over();
   check_undo();
-  check_messages();
-  check_messages_handed_over();
   check_exclusion();
-  check_traffic();
   check_files();
   return check_done();
 }

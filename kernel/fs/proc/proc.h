@@ -37,6 +37,7 @@ Result<void> swaps(TextBuffer& to, const Subject& subject);
 // disks.cpp
 Result<void> partitions(TextBuffer& to, const Subject& subject);
 extern const GeneratedDirectory block_directory;  // /sys/block
+extern const GeneratedDirectory clocks_directory;  // /sys/class/rtc
 extern const GeneratedDirectory block_numbers_directory;  // /sys/dev/block
 // times.cpp
 Result<void> stat(TextBuffer& to, const Subject& subject);

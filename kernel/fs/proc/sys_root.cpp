@@ -1,4 +1,5 @@
-// The tables of names of /sys: what glibc, OpenMP, libnuma and lscpu look at to count cores, and disks (disks.cpp). See proc.h.
+// The tables of names of /sys: what glibc, OpenMP, libnuma and lscpu look at to count cores, disks (disks.cpp), and the clock
+// (clock_class.cpp). See proc.h.
 // Source: Linux Documentation/ABI/stable/sysfs-devices-system-cpu.
 #include "core/core.h"
 #include "fs/proc/proc.h"
@@ -120,8 +121,12 @@ constexpr GeneratedDirectory sys_devices{.nodes = devices_nodes};
 constexpr Node numbers_nodes[] = {
     {.name = "block", .type = FileType::directory, .permissions = 0555, .directory = &proc::block_numbers_directory}};
 constexpr GeneratedDirectory numbers{.nodes = numbers_nodes};
+constexpr Node class_nodes[] = {
+    {.name = "rtc", .type = FileType::directory, .permissions = 0555, .directory = &proc::clocks_directory}};
+constexpr GeneratedDirectory classes{.nodes = class_nodes};
 constexpr Node sys_nodes[] = {
     {.name = "block", .type = FileType::directory, .permissions = 0555, .directory = &proc::block_directory},
+    {.name = "class", .type = FileType::directory, .permissions = 0555, .directory = &classes},
     {.name = "dev", .type = FileType::directory, .permissions = 0555, .directory = &numbers},
     {.name = "devices", .type = FileType::directory, .permissions = 0555, .directory = &sys_devices}};
 constexpr GeneratedDirectory sys{.nodes = sys_nodes};

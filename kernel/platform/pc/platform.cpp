@@ -137,16 +137,6 @@ void choose_router() {
   interrupts::set_router(legacy_pic);
 }
 
-void set_wall_time() {
-  CalendarTime calendar{};
-  i64 seconds = 0;
-  if (!read_real_time_clock(calendar) || !calendar_to_unix(calendar, seconds)) {
-    log::warning("the real-time clock holds no valid date; wall time counts from 1970");
-    return;
-  }
-  clock::set_boot_wall_time(seconds * 1'000'000'000 - clock::now().ns);
-}
-
 void connect(u32 irq, const char* name, InterruptHandler& handler) {
   if (!interrupts::router().connect(irq, name, handler).ok()) {
     log::warning("{}: its interrupt {} cannot be connected; no input from it", name, irq);
@@ -200,7 +190,7 @@ Result<void> detect(const BootInfo& boot, const Settings& settings) {
   log::set_time_source(log_time);
   choose_stamps();
   keep_clock_alive();
-  set_wall_time();
+  initialise_real_time_clock();
   connect_consoles();
   TRY(find_pci_devices(tables.mcfg, legacy_interrupts));
   char line[160];

@@ -1,5 +1,6 @@
 // The cache model's caches against ones that are written to be obvious: every single access must come out the same.
 // sources: lab/plugin/core_cache.cpp lab/plugin/shared_cache.cpp
+// optimised: every access is compared with a slow model
 #include <gtest/gtest.h>
 
 #include <deque>

@@ -5,11 +5,11 @@
 #include <random>
 
 #include "device/byte_ring.h"
+#include "device/calendar.h"
 #include "device/calibration.h"
 #include "device/clock.h"
 #include "device/clock_scale.h"
 #include "device/narrow_counter.h"
-#include "platform/pc/real_time_clock.h"
 
 namespace corral {
 namespace {
@@ -176,9 +176,8 @@ TEST(Calibration, ImplausibleCountersAreRefused) {
   EXPECT_FALSE(agree_within_percent(4'000, 1'000, 1));
 }
 
-TEST(RealTimeClock, CalendarToUnix) {
-  using platform::calendar_to_unix;
-  const auto unix_time = [](platform::CalendarTime time) {
+TEST(Calendar, ToUnix) {
+  const auto unix_time = [](CalendarTime time) {
     i64 seconds = -1;
     return calendar_to_unix(time, seconds) ? seconds : -1;
   };

@@ -2,6 +2,7 @@
 // sources: kernel/sched/*.cpp kernel/sched/engine/run_queue*.cpp kernel/sched/engine/placer.cpp
 // sources: kernel/sched/engine/safe_policies.cpp
 // sources: kernel/sched/algorithms/*.cpp kernel/sched/placement/*.cpp
+// optimised: random operations, all invariants checked after each
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -51,8 +51,10 @@ class TemporaryFile {
   [[nodiscard]] std::string name() const { return name_; }
   template <class Bytes>
   [[nodiscard]] Bytes contents() const {
-    std::ifstream file{name_, std::ios::binary};
-    return Bytes(std::istreambuf_iterator<char>{file}, {});
+    std::ifstream file{name_, std::ios::binary | std::ios::ate};
+    Bytes bytes(static_cast<size_t>(file.tellg()), 0);
+    file.seekg(0).read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    return bytes;
   }
 
  private:
