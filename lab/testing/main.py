@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from argparse import Namespace
 from collections.abc import Callable
@@ -29,8 +30,8 @@ def declare(parser: Parser) -> None:
     parser.add_argument("--filter", default="", metavar="TEXT", help='only tests whose "suite: name" contains TEXT')
     parser.add_argument("--suite", action="append", metavar="NAME", help=f"only this suite: {', '.join(SUITES)}")
     parser.add_argument("--durations", type=positive, default=0, metavar="N", help="name the N slowest at the end")
-    parser.add_argument("--jobs", type=positive, default=1, metavar="N",
-                        help="so many files of whole-system tests side by side (%(default)s)")
+    parser.add_argument("--jobs", type=positive, default=min(2, os.cpu_count() or 1), metavar="N",
+                        help="so many files of whole-system tests side by side (default: 2, on one processor 1)")
     much = parser.add_mutually_exclusive_group()
     much.add_argument("--quick", action="store_true", help="leave out the slow tests")
     much.add_argument("--all", action="store_true", help="also those that take hours: all of what else a sample is taken of")
