@@ -47,15 +47,15 @@ def _common(parser: Parser) -> None:
     parser.add_argument("--verbose", action="store_true", help="show the build's whole output")
 
 
-def _declare_machine(parser: Parser) -> None:
+def _declare_machine(parser: Parser, memory: str = "512M") -> None:
     parser.add_argument("--cores", type=positive, default=4, metavar="N", help="number of cores (default 4)")
-    parser.add_argument("--memory", metavar="SIZE", help="such as 512M (default; 1G with --debian) or 2G")
+    parser.add_argument("--memory", metavar="SIZE", help=f"such as 2G (default {memory})")
     parser.add_argument("--append", default="", type=boot_options.names_checked, metavar="OPTIONS", help="more options for the kernel, in one word")
     parser.add_argument("--timeout", type=seconds, metavar="S", help="end the emulator after S seconds (status 124)")
 
 
 def _declare_run(parser: Parser) -> None:
-    _declare_machine(parser)
+    _declare_machine(parser, memory="512M; 1G with --debian")
     parser.add_argument("--emulator", default="qemu", metavar="NAME", help="qemu (default) or bochs")
     parser.add_argument("--seed", type=seed, metavar="N", help="deterministic: the same N, the same run")
     parser.add_argument("--replay", type=Path, metavar="FILE",

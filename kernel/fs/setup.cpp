@@ -66,8 +66,10 @@ Result<Ref<FileSystem>> make_devices(u64 page_limit) {
 }
 
 // /dev/pts: its files come and go with pseudo-terminals.
-Result<void> mount_terminals(u64 page_limit) {
-  Ref<RamFileSystem> terminals = TRY(RamFileSystem::create("devpts", page_limit));
+Result<void> mount_terminals() {
+  constexpr u64 devpts_magic = 0x1cd1;
+  Ref<RamFileSystem> terminals = TRY(RamFileSystem::create("devpts", 0));
+  terminals->stand_for(devpts_magic);
   Ref<Inode> names = terminals->root();
   (void)TRY(names->create("ptmx", {.type = FileType::character, .permissions = 0666, .special = {5, 2}}));
   Ref<Inode> root = mounts::root();
@@ -112,7 +114,7 @@ Result<void> initialise(std::span<const u8> archive, std::string_view command_li
   }
   Ref<Inode> root = files->root();
   TRY(mount(*root, "dev", TRY(make_devices(page_limit)), "devtmpfs"));
-  TRY(mount_terminals(page_limit));
+  TRY(mount_terminals());
   TRY(mount_queues());
   set_proc_command_line(command_line);
   TRY(mount(*root, "proc", TRY(make_generated_file_system("proc", proc_magic, proc_root())), "proc"));

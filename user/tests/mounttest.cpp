@@ -149,6 +149,26 @@ void check_disk(const char* name) {
   }
 }
 
+// What stands for something else has a kind and no sizes, so that df leaves it out.
+void check_kinds() {
+  struct Kind {
+    const char* path;
+    long type;
+    bool has_sizes;
+  };
+  constexpr Kind kinds[] = {{"/dev", 0x01021994, true},
+                            {"/dev/pts", 0x1cd1, false},
+                            {"/dev/mqueue", 0x19800202, false},
+                            {"/proc", 0x9fa0, false},
+                            {"/sys", 0x62656572, false}};
+  for (const Kind& kind : kinds) {
+    struct statfs told = {};
+    CHECK_EQ(statfs(kind.path, &told), 0);
+    CHECK_EQ(told.f_type, kind.type);
+    CHECK_EQ(told.f_blocks != 0, kind.has_sizes);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -159,6 +179,7 @@ int main(int argc, char** argv) {
   check_expiry();
   check_arguments();
   check_magic();
+  check_kinds();
   if (const char* disk = getenv("DISK")) check_disk(disk);
   CHECK_EQ(rmdir(top), 0);
   return check_done();

@@ -1,4 +1,5 @@
 // /proc/cpuinfo, interrupts, devices-tree, mailboxes, locks: what the machine is and does.
+#include "arch/feature_names.h"
 #include "arch/processor.h"
 #include "arch/traps.h"
 #include "core/core.h"
@@ -9,41 +10,11 @@
 
 namespace corral::fs::proc {
 
-namespace {
-
-struct Flag {
-  bool present;
-  const char* name;
-};
-
-void flags(TextBuffer& to, const arch::Features& f) {
-  to.append("flags\t\t: fpu tsc msr apic cmov pat fxsr sse sse2 syscall lm");
-  const Flag list[] = {{f.nx, "nx"},
-                       {f.smep, "smep"},
-                       {f.smap, "smap"},
-                       {f.umip, "umip"},
-                       {f.pcid, "pcid"},
-                       {f.invpcid, "invpcid"},
-                       {f.huge_1g, "pdpe1gb"},
-                       {f.xsave, "xsave"},
-                       {f.xsaveopt, "xsaveopt"},
-                       {f.rdrand, "rdrand"},
-                       {f.x2apic, "x2apic"},
-                       {f.invariant_tsc, "constant_tsc nonstop_tsc"},
-                       {f.tsc_deadline, "tsc_deadline_timer"},
-                       {f.fsgsbase, "fsgsbase"},
-                       {f.hypervisor, "hypervisor"}};
-  for (const Flag& flag : list) {
-    if (flag.present) to.print(" {}", flag.name);
-  }
-  to.append("\n");
-}
-
-}  // namespace
-
 // Linux's format, one block for each online core (arch/x86/kernel/cpu/proc.c names the fields).
 Result<void> cpuinfo(TextBuffer& to, const Subject&) {
   const arch::Features& f = arch::features();
+  char memory[arch::feature_names_size];
+  const std::string_view names = arch::feature_names(memory);
   const u64 khz = clock::source().frequency() / 1000;
   cores::online().for_each([&](CoreId id) {
     Core& core = cores::get(id);
@@ -56,7 +27,7 @@ Result<void> cpuinfo(TextBuffer& to, const Subject&) {
     to.print("apicid\t\t: {}\ninitial apicid\t: {}\nfpu\t\t: yes\nfpu_exception\t: yes\n", core.hardware_id(),
              core.hardware_id());
     to.append("wp\t\t: yes\n");
-    flags(to, f);
+    to.print("flags\t\t:{}\n", names);
     to.append("clflush size\t: 64\ncache_alignment\t: 64\n\n");
   });
   return {};

@@ -32,6 +32,7 @@ void RamFileSystem::dismantle() {
 }
 
 FileSystemStatistics RamFileSystem::statistics() {
+  if (magic_ != 0) return {.magic = magic_};
   const u64 used = pages_used_.load(Order::relaxed) + pages_of_bytes();
   const u64 files = files_.load(Order::relaxed);
   return {.magic = tmpfs_magic,

@@ -39,6 +39,8 @@ class RamFileSystem final : public FileSystem {
   void forget_copies(u64 pages) { copies_.fetch_sub(pages, Order::relaxed); }
   // Programs can make nothing in it; the kernel adds files of its own. Before it is mounted.
   void hold_own_files_only() { own_files_only_ = true; }
+  // statfs tells this kind, and no sizes: its files stand for something else. Before it is mounted.
+  void stand_for(u64 magic) { magic_ = magic; }
   [[nodiscard]] RamHandles& handles() { return handles_; }
   [[nodiscard]] bool own_files_only() const { return own_files_only_; }
 
@@ -57,6 +59,7 @@ class RamFileSystem final : public FileSystem {
   RamHandles handles_;
   SpinLock names_{Rank::directory, "names"};
   bool own_files_only_ = false;  // boot
+  u64 magic_ = 0;                // boot; 0: its files are files
   RamDirectory* root_ = nullptr;  // a reference; boot, then dismantle()
 };
 

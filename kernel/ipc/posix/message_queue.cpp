@@ -256,8 +256,10 @@ Result<void> check_name(std::string_view name) {
 
 Result<Ref<fs::FileSystem>> initialise() {
   constexpr u32 for_everyone = 01777;
+  constexpr u64 mqueue_magic = 0x19800202;
   Ref<fs::RamFileSystem> made = TRY(fs::RamFileSystem::create("mqueue", 0, for_everyone));
   made->hold_own_files_only();
+  made->stand_for(mqueue_magic);
   queue_files = Ref<fs::RamFileSystem>{made}.release();
   return Ref<fs::FileSystem>{made};
 }
