@@ -5,7 +5,9 @@
 
 #include <signal.h>
 #include <sys/ipc.h>
+#include <sys/mman.h>
 #include <sys/msg.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 
 namespace {
@@ -219,6 +221,47 @@ void check_traffic() {
   CHECK_EQ(msgctl(results, IPC_RMID, nullptr), 0);
 }
 
+// Signals that come at any moment end waits, and lose and double nothing.
+void check_interrupted_traffic() {
+  constexpr int pairs = 3;
+  const long numbers = 1500 * check_effort;
+  struct Number {
+    long type, value;
+  };
+  const int queue = msgget(IPC_PRIVATE, 0600);
+  CHECK(queue >= 0);
+  struct msqid_ds status = {};
+  CHECK_EQ(msgctl(queue, IPC_STAT, &status), 0);
+  status.msg_qbytes = 3 * sizeof(long);
+  CHECK_EQ(msgctl(queue, IPC_SET, &status), 0);
+  auto* sum = static_cast<long*>(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  CHECK(sum != MAP_FAILED);
+  pid_t processes[2 * pairs];
+  for (int i = 0; i < 2 * pairs; ++i) {
+    processes[i] = children::spawn([&] {
+      handle(SIGALRM, 0);
+      const struct itimerval often = {{0, 300 + 50 * i}, {0, 300}};
+      CHECK_EQ(setitimer(ITIMER_REAL, &often, nullptr), 0);
+      for (long done = 0; done < numbers;) {
+        Number number = {i % pairs + 1, done + 1};
+        const long outcome =
+            i < pairs ? msgsnd(queue, &number, sizeof(long), 0) : msgrcv(queue, &number, sizeof(long), i % pairs + 1, 0);
+        CHECK(outcome >= 0 || errno == EINTR);
+        if (outcome < 0) continue;
+        ++done;
+        if (i >= pairs) __atomic_fetch_add(sum, number.value, __ATOMIC_RELAXED);
+      }
+      return 0;
+    });
+  }
+  for (pid_t process : processes) children::expect_exit(process, 0);
+  CHECK_EQ(*sum, pairs * numbers * (numbers + 1) / 2);
+  CHECK_EQ(msgctl(queue, IPC_STAT, &status), 0);
+  CHECK(status.msg_qnum == 0 && status.msg_cbytes == 0);
+  CHECK_EQ(munmap(sum, 4096), 0);
+  CHECK_EQ(msgctl(queue, IPC_RMID, nullptr), 0);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -226,5 +269,6 @@ int main(int argc, char** argv) {
   check_messages();
   check_messages_handed_over();
   check_traffic();
+  check_interrupted_traffic();
   return check_done();
 }

@@ -9,8 +9,10 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 
 namespace {
@@ -312,6 +314,44 @@ void check_traffic() {
   CHECK_EQ(mq_unlink(name), 0);
 }
 
+// Signals that come at any moment end waits, and lose and double nothing: what was handed over to one that was interrupted is
+// received by it, or by somebody else.
+void check_interrupted_traffic() {
+  constexpr int pairs = 3;
+  const long numbers = 1500 * check_effort;
+  const mqd_t queue = open_queue(2, sizeof(long));
+  auto* sum = static_cast<long*>(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  CHECK(sum != MAP_FAILED);
+  pid_t processes[2 * pairs];
+  for (int i = 0; i < 2 * pairs; ++i) {
+    processes[i] = children::spawn([&] {
+      struct sigaction action = {};
+      action.sa_handler = on_signal;
+      CHECK_EQ(sigaction(SIGALRM, &action, nullptr), 0);
+      const struct itimerval often = {{0, 300 + 50 * i}, {0, 300}};
+      CHECK_EQ(setitimer(ITIMER_REAL, &often, nullptr), 0);
+      for (long done = 0; done < numbers;) {
+        long number = done + 1;
+        const long outcome = i < pairs ? mq_send(queue, reinterpret_cast<const char*>(&number), sizeof number, 0)
+                                       : mq_receive(queue, reinterpret_cast<char*>(&number), sizeof number, nullptr);
+        CHECK(outcome >= 0 || errno == EINTR);
+        if (outcome < 0) continue;
+        ++done;
+        if (i >= pairs) __atomic_fetch_add(sum, number, __ATOMIC_RELAXED);
+      }
+      return 0;
+    });
+  }
+  for (pid_t process : processes) children::expect_exit(process, 0);
+  CHECK_EQ(*sum, pairs * numbers * (numbers + 1) / 2);
+  struct mq_attr attributes = {};
+  CHECK_EQ(mq_getattr(queue, &attributes), 0);
+  CHECK_EQ(attributes.mq_curmsgs, 0);
+  CHECK_EQ(munmap(sum, 4096), 0);
+  CHECK_EQ(mq_close(queue), 0);
+  CHECK_EQ(mq_unlink(name), 0);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -323,5 +363,6 @@ int main(int argc, char** argv) {
   check_notification();
   check_poll();
   check_traffic();
+  check_interrupted_traffic();
   return check_done();
 }
