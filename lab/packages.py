@@ -56,6 +56,7 @@ TABLE: tuple[Package, ...] = (
     _package("nlohmann-json3-dev", "reads and writes JSON, for the simulator", "simulator"),
     _package("clang-format-19", "checks the form of the sources", "style"),
     _package("pyflakes3", "checks our Python for mistakes", "style"),
+    _package("mypy", "checks that our Python names and calls what there is", "style"),
     _package("clang-tidy-19", "checks the sources for names and for mistakes", "style"),
     _package("golang-1.19-go", "compiles Go's own tests for the guest", "go"),
     _package("golang-1.19-src", "Go's own tests", "go"),

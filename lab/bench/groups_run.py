@@ -99,7 +99,7 @@ def _said(runs: Runs, work: Path, report: Path) -> str:
     first = runs.points[0]
     files = {name: systems.program(name) for name in ("threadload", "corral-region")}
     if first.tool == "sysbench":
-        files |= load.files((SYSBENCH,))
+        files |= load.programs(frozenset({SYSBENCH.program}))
     made = systems.parts(runs.system, "qemu", systems.Job(script(runs), files, runs.options), work)
     plugin = cache_model.plugin(f"{MODEL},{CACHES[first.caches]}", report, seeded=True)
     machine = Machine(runs.cores, memory_mib=MEMORY_MIB, seed=MACHINE_SEED, plugin=plugin)

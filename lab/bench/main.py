@@ -19,8 +19,9 @@ from lab.machine import check_cores
 from lab.options import Parser, choose
 from lab.problem import WRONG_USE, Problem
 
-BENCHES: dict[str, Bench[Any]] = {bench.name: bench for bench in (
-    mandelbrot.BENCH, boot.BENCH, operations.BENCH, load.BENCH, latency.BENCH, matrix.BENCH, balance.BENCH, groups.BENCH)}  # fmt: skip
+ALL: tuple[Bench[Any], ...] = (
+    mandelbrot.BENCH, boot.BENCH, operations.BENCH, load.BENCH, latency.BENCH, matrix.BENCH, balance.BENCH, groups.BENCH)  # fmt: skip
+BENCHES = {bench.name: bench for bench in ALL}
 
 
 def execute(bench: Bench[Any], values: Namespace, _: list[str]) -> int:

@@ -193,8 +193,8 @@ def _scaling(results: Results, plan: Plan, cores: int) -> list[str]:
     body = []
     verdicts = []
     for operation in plan.measured(cores):
-        gains = [scale(results, system, operation.name, cores) for system in ("corral", "linux")]
-        verdicts.append(scales(*gains, cores))
+        gains = ours, theirs = [scale(results, system, operation.name, cores) for system in ("corral", "linux")]
+        verdicts.append(scales(ours, theirs, cores))
         body.append([operation.name, _cell(results, "corral", cores, operation.name),
                      _cell(results, "linux", cores, operation.name), *(table.number(gain, 2) for gain in gains),
                      _verdict(verdicts[-1], "LESS")])

@@ -99,7 +99,8 @@ def figure(run: Run) -> Any:
     """Times are milliseconds since the first record that is shown."""
     from plotly import graph_objects
 
-    begin = min((*(one.begin for one in (*run.slices, *run.wakes, *run.migrations)), *(one.time for one in run.placements)), default=0)
+    begin = min((*(slice.begin for slice in run.slices), *(wake.begin for wake in run.wakes), *(migration.begin for migration in run.migrations),
+                 *(placement.time for placement in run.placements)), default=0)
 
     def ms(time: int) -> float:
         return round((time - begin) / 1e6, 6)

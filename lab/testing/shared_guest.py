@@ -16,8 +16,8 @@ class SharedGuest:
         if self.machine is not None and self.machine.failed:
             self.tearDownClass()
         if self.machine is None:
-            type(self).machine = self.boot()
-            self.machine.prompt()
+            machine = type(self).machine = self.boot()
+            machine.prompt()
 
     @classmethod
     def boot(cls) -> guest.Guest:

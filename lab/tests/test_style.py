@@ -56,6 +56,24 @@ class Python(unittest.TestCase):
         self.assertIn("undefined name 'g'", done.stdout)
 
 
+class Names(unittest.TestCase):
+    """What a module or a class has not, and calls with too few words or too many: mypy tells these. What else it finds stays between it and the reader."""
+
+    FOUND = re.compile(r"^.*\[(?:attr-defined|name-defined|call-arg)\]$", re.MULTILINE)
+
+    def told(self, *what: str) -> list[str]:
+        done = subprocess.run(["mypy", "--ignore-missing-imports", f"--cache-dir={paths.BUILD / 'mypy'}", *what],
+                              cwd=paths.ROOT, capture_output=True, text=True, check=False)
+        self.assertIn(done.returncode, (0, 1), done.stderr[:2000])
+        return self.FOUND.findall(done.stdout)
+
+    def test_all_of_them_are_there(self) -> None:
+        self.assertEqual(self.told("lab"), [])
+
+    def test_one_that_is_not_is_found(self) -> None:
+        self.assertEqual(len(self.told("-c", "from lab import paths\npaths.nowhere\n\ndef f(a: int) -> int:\n    return f()\n")), 2)
+
+
 class Length(unittest.TestCase):
     def test_files_are_short(self) -> None:
         long = [name for name in sources() if len((paths.ROOT / name).read_bytes().splitlines()) > MOST_LINES]
