@@ -7,7 +7,6 @@ namespace corral {
 
 struct CalendarTime {
   u32 year, month, day, hour, minute, second;  // year in full, month and day from 1
-  bool operator==(const CalendarTime&) const = default;
 };
 
 inline constexpr i64 seconds_of_day = 86'400;

@@ -2,6 +2,7 @@
 
 #include "tests/check.h"
 #include "tests/children.h"
+#include "tests/signals.h"
 
 #include <signal.h>
 #include <sys/ipc.h>
@@ -28,15 +29,6 @@ bool gives(int queue, long type, int flags, long expected_type, const char* text
   memset(&message, 0, sizeof message);
   const ssize_t size = msgrcv(queue, &message, sizeof message.text, type, flags);
   return size == static_cast<ssize_t>(strlen(text)) && message.type == expected_type && strcmp(message.text, text) == 0;
-}
-
-void on_signal(int) {}
-
-void handle(int signal, int flags) {
-  struct sigaction action = {};
-  action.sa_handler = on_signal;
-  action.sa_flags = flags;
-  CHECK_EQ(sigaction(signal, &action, nullptr), 0);
 }
 
 void check_messages() {
@@ -102,7 +94,7 @@ void check_messages() {
   // A signal, then removal, ends the wait.
   child = fork();
   if (child == 0) {
-    handle(SIGUSR1, SA_RESTART);
+    signals::on(SIGUSR1, signals::count_signal, SA_RESTART);
     CHECK_EQ(send(queue, 7, "ready"), 0);
     _exit(msgrcv(queue, &message, 8, 1, 0) == -1 && errno == EINTR ? 0 : 1);
   }
@@ -239,7 +231,7 @@ void check_interrupted_traffic() {
   pid_t processes[2 * pairs];
   for (int i = 0; i < 2 * pairs; ++i) {
     processes[i] = children::spawn([&] {
-      handle(SIGALRM, 0);
+      signals::on(SIGALRM, signals::count_signal, 0);
       const struct itimerval often = {{0, 300 + 50 * i}, {0, 300}};
       CHECK_EQ(setitimer(ITIMER_REAL, &often, nullptr), 0);
       for (long done = 0; done < numbers;) {

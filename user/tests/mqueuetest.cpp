@@ -2,6 +2,7 @@
 
 #include "tests/check.h"
 #include "tests/children.h"
+#include "tests/signals.h"
 
 #include <fcntl.h>
 #include <mqueue.h>
@@ -115,8 +116,6 @@ void check_order() {
   CHECK_EQ(mq_close(queue), 0);
 }
 
-void on_signal(int) {}
-
 void check_waits() {
   const mqd_t queue = open_queue(1, 16);
   struct timespec soon = after_ms(30);
@@ -128,9 +127,7 @@ void check_waits() {
   CHECK_ERRNO(mq_timedsend(queue, "more", 4, 0, &soon), ETIMEDOUT);
   pid_t child = fork();
   if (child == 0) {
-    struct sigaction action = {};
-    action.sa_handler = on_signal;
-    CHECK_EQ(sigaction(SIGUSR1, &action, nullptr), 0);
+    signals::on(SIGUSR1, signals::count_signal);
     CHECK(gives(queue, "full", 0));
     _exit(mq_receive(queue, text, sizeof text, nullptr) == -1 && errno == EINTR ? 0 : 1);
   }
@@ -325,9 +322,7 @@ void check_interrupted_traffic() {
   pid_t processes[2 * pairs];
   for (int i = 0; i < 2 * pairs; ++i) {
     processes[i] = children::spawn([&] {
-      struct sigaction action = {};
-      action.sa_handler = on_signal;
-      CHECK_EQ(sigaction(SIGALRM, &action, nullptr), 0);
+      signals::on(SIGALRM, signals::count_signal);
       const struct itimerval often = {{0, 300 + 50 * i}, {0, 300}};
       CHECK_EQ(setitimer(ITIMER_REAL, &often, nullptr), 0);
       for (long done = 0; done < numbers;) {

@@ -1,6 +1,7 @@
 // System V's shared memory: errors, attachments and their number through fork, cuts and ends, removal, memory that comes back.
 
 #include "tests/check.h"
+#include "tests/children.h"
 
 #include <sys/ipc.h>
 #include <sys/mman.h>
@@ -8,12 +9,6 @@
 #include <sys/wait.h>
 
 namespace {
-
-void end_of(pid_t child) {
-  int status = -1;
-  CHECK_EQ(waitpid(child, &status, 0), child);
-  CHECK_EQ(status, 0);
-}
 
 unsigned long attachments(int segment) {
   struct shmid_ds status = {};
@@ -65,7 +60,7 @@ void check_segments() {
   }
   CHECK_EQ(attachments(segment), 2);
   CHECK_EQ(write(ends[1], "x", 1), 1);
-  end_of(child);
+  children::expect_exit(child, 0);
   CHECK_EQ(first[1], 'c');
   CHECK_EQ(attachments(segment), 1);
   // A detached middle does not confuse the end.
@@ -101,7 +96,7 @@ void check_memory_returns() {
       CHECK_EQ(shmctl(segment, IPC_RMID, nullptr), 0);
       _exit(0);
     }
-    end_of(child);
+    children::expect_exit(child, 0);
     struct shmid_ds status = {};
     CHECK_ERRNO(shmctl(segment, IPC_STAT, &status), EINVAL);
   }

@@ -3,6 +3,7 @@
 
 #include "tests/check.h"
 #include "tests/children.h"
+#include "tests/signals.h"
 
 #include <sched.h>
 #include <signal.h>
@@ -35,15 +36,6 @@ int operate(int set, int number, int change, int flags = 0) {
 // Waits until so many wait at the semaphore.
 void until_waiting(int set, int number, int command, int count) {
   while (control(set, number, command) != count) check_sleep_us(1000);
-}
-
-void on_signal(int) {}
-
-void handle(int signal, int flags) {
-  struct sigaction action = {};
-  action.sa_handler = on_signal;
-  action.sa_flags = flags;
-  CHECK_EQ(sigaction(signal, &action, nullptr), 0);
 }
 
 // ---- semaphores ------------------------------------------------------------------------------------------------------------
@@ -141,7 +133,7 @@ void check_semaphore_waits() {
   // A signal ends the wait, whatever its handler's flags; being killed leaves nothing behind.
   child = fork();
   if (child == 0) {
-    handle(SIGUSR1, SA_RESTART);
+    signals::on(SIGUSR1, signals::count_signal, SA_RESTART);
     _exit(operate(set, 0, -1) == -1 && errno == EINTR ? 0 : 1);
   }
   until_waiting(set, 0, GETNCNT, 1);

@@ -129,7 +129,6 @@ void detect_features() {
   f.tsc_deadline = bit(one.c, 24);
   f.rdrand = bit(one.c, 30);
   f.hypervisor = bit(one.c, 31);
-  f.fsgsbase = bit(seven.b, 0);
   f.smep = bit(seven.b, 7);
   f.invpcid = bit(seven.b, 10);
   f.smap = bit(seven.b, 20);

@@ -74,7 +74,7 @@ inline void halt() {
 // ---- facts found at start-up (CPUID) ---------------------------------------------------------------------------
 struct Features {
   bool nx, smep, smap, umip, pat, pcid, invpcid, huge_1g, xsave, xsaveopt, rdrand, x2apic, invariant_tsc, tsc_deadline,
-      fsgsbase, hypervisor, rdtscp;
+      hypervisor, rdtscp;
   u32 xsave_size;       // bytes of the floating-point area with everything enabled
   u64 xsave_components; // XCR0
   char vendor[13];
