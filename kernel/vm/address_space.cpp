@@ -104,7 +104,7 @@ Ref<Backing> AddressSpace::shared_backing(VirtualAddress start, VirtualAddress e
   LockGuard guard{lock_};
   for (const Area* area = areas_.first_above(start); area != nullptr && area->start < end; area = areas_.next(*area)) {
     next = area->end;
-    if (area->shared && area->backing) return area->backing;
+    if (area->shared && area->backing) return area->backing.reference();
   }
   return {};
 }
@@ -128,7 +128,7 @@ Result<MapRequest> AddressSpace::shared_mapping(VirtualAddress start, VirtualAdd
   request.may_write = first->may_write;
   request.locked = first->locked;
   request.kind = first->kind;
-  request.backing = first->backing;
+  request.backing = first->backing.reference();
   request.first_page = first->page_index(start);
   return request;
 }

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <span>
+#include <utility>
 
+#include "lib/atomic.h"
 #include "lib/red_black_tree.h"
 #include "lib/ref.h"
 #include "lib/result.h"
@@ -68,6 +70,38 @@ class Backing : public RefCounted<Backing> {
   // What a person sees in /proc/[pid]/maps: the name, and which file it is.
   [[nodiscard]] virtual FileIdentity identity() const { return {}; }
   [[nodiscard]] virtual const char* name() const { return ""; }
+
+  // How many areas map it, of all address spaces; who only looks at it is not counted.
+  [[nodiscard]] u32 areas() const { return areas_.load(Order::acquire); }
+
+ private:
+  friend class MappedBacking;
+  Atomic<u32> areas_{0};
+};
+
+// An area's backing: a reference to it that is counted as an area.
+class MappedBacking {
+ public:
+  MappedBacking() = default;
+  explicit MappedBacking(Ref<Backing> backing) : backing_{static_cast<Ref<Backing>&&>(backing)} {
+    if (backing_) backing_->areas_.fetch_add(1, Order::relaxed);
+  }
+  MappedBacking(const MappedBacking& other) : MappedBacking{other.backing_} {}
+  MappedBacking& operator=(MappedBacking other) noexcept {
+    std::swap(backing_, other.backing_);
+    return *this;
+  }
+  ~MappedBacking() {
+    if (backing_) backing_->areas_.fetch_sub(1, Order::release);
+  }
+
+  [[nodiscard]] const Ref<Backing>& reference() const { return backing_; }
+  [[nodiscard]] Backing* get() const { return backing_.get(); }
+  Backing* operator->() const { return backing_.get(); }
+  explicit operator bool() const { return static_cast<bool>(backing_); }
+
+ private:
+  Ref<Backing> backing_;
 };
 
 enum class AreaKind : u8 { anonymous, file, heap, stack };
@@ -83,7 +117,7 @@ struct Area {
   bool grows_down = false;  // as far as the program touches it below its start; private and anonymous
   bool may_write = true;  // false: a shared mapping of a file that is open for reading only
   AreaKind kind = AreaKind::anonymous;
-  Ref<Backing> backing;  // null: anonymous
+  MappedBacking backing;  // null: anonymous
   u64 first_page = 0;  // index in backing of the page at start
   TreeLink link;  // ordered by start; AreaSet
   Area* following = nullptr;  // in a chain of areas that were taken out; their owner

@@ -65,7 +65,7 @@ struct AddressSpace::Supply {
 
   // Says which page of which backing is wanted; what was known of another one is forgotten.
   void aim_at(const Area& area, u64 wanted_index) {
-    outdated = std::exchange(backing, area.backing);
+    outdated = std::exchange(backing, area.backing.reference());
     index = wanted_index;
     told = false;
     release_cached();

@@ -67,7 +67,7 @@ Result<void> AddressSpace::prepare_area(Caller& caller, const MapRequest& reques
   area->locked = request.locked;
   area->grows_down = request.grows_down;
   area->kind = request.kind;
-  area->backing = static_cast<Ref<Backing>&&>(backing);
+  area->backing = MappedBacking{static_cast<Ref<Backing>&&>(backing)};
   area->first_page = request.first_page;
   caller.area = area;
   const bool fixed = request.fixed || request.fixed_noreplace;

@@ -83,6 +83,26 @@ void check_segments() {
   close(ends[1]);
 }
 
+// Who touches a page for the first time looks at the segment meanwhile, and is not counted for that.
+void check_faults_do_not_count() {
+  const int segment = shmget(IPC_PRIVATE, 8 << 20, 0600);
+  auto* bytes = static_cast<volatile char*>(shmat(segment, nullptr, 0));
+  CHECK(bytes != reinterpret_cast<char*>(-1));
+  const pid_t child = children::spawn([bytes] {
+    for (long at = 0; at < 8 << 20; at += 4096) bytes[at] = 1;
+    return 0;
+  });
+  unsigned long most = 0;
+  while (bytes[(8 << 20) - 4096] == 0) {
+    const unsigned long now = attachments(segment);
+    if (now > most) most = now;
+  }
+  CHECK_EQ(most, 2);
+  children::expect_exit(child, 0);
+  CHECK_EQ(shmctl(segment, IPC_RMID, nullptr), 0);
+  CHECK_EQ(shmdt(const_cast<char*>(bytes)), 0);
+}
+
 // Memory of segments comes back: more in all than there is, by turns; some detached by the end of a process only.
 void check_memory_returns() {
   for (int turn = 0; turn < 40; ++turn) {
@@ -107,6 +127,7 @@ void check_memory_returns() {
 int main(int argc, char** argv) {
   check_begin("shmtest", argc, argv);
   check_segments();
+  check_faults_do_not_count();
   check_memory_returns();
   return check_done();
 }

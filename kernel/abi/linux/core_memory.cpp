@@ -31,7 +31,7 @@ void note_area(MemorySegment& to, const vm::Area& area) {
   to.of_file = area.kind == vm::AreaKind::file;
   to.left_out = area.not_dumped;
   to.first_page = area.first_page;
-  to.backing = area.backing;
+  to.backing = area.backing.reference();
 }
 
 }  // namespace

@@ -192,7 +192,7 @@ Result<i64> tell_status(Call& call, bool by_place, bool anybody) {
     status.changed = segment->changed_s.load(Order::relaxed);
     status.creator = segment->creator.load(Order::relaxed);
     status.last_process = segment->last_process.load(Order::relaxed);
-    status.attachments = segment->attachments(0);
+    status.attachments = segment->areas();
   }
   TRY(call.write(call.address(2), status));
   return by_place ? number : 0;

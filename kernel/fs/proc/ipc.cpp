@@ -77,7 +77,7 @@ Result<void> shared_memory(TextBuffer& to, const Subject&) {
   for_each(ipc::segments::table(), [&](ipc::Segment& segment) {
     const u32 mode = segment.ownership.mode | (segment.removed.load(Order::relaxed) ? destroyed : 0);
     to.print("{10} {10}  {4} {21} {5} {5}  {5} ", segment.ownership.key, segment.number, Octal{mode}.text(), segment.size(),
-             segment.creator.load(Order::relaxed), segment.last_process.load(Order::relaxed), segment.attachments(1));
+             segment.creator.load(Order::relaxed), segment.last_process.load(Order::relaxed), segment.areas());
     print_owner(to, segment.ownership);
     to.print(" {10} {10} {10} {21} {21}\n", segment.attached_s.load(Order::relaxed), segment.detached_s.load(Order::relaxed),
              segment.changed_s.load(Order::relaxed), segment.resident() * page_size, u64{0});

@@ -79,12 +79,6 @@ u64 Segment::resident() {
   return resident_;
 }
 
-u64 Segment::attachments(u32 held) const {
-  const u32 others = held + (removed.load(Order::relaxed) ? 0 : 1);
-  const u32 all = references();
-  return all > others ? all - others : 0;
-}
-
 namespace segments {
 
 IdTable<Segment>& table() {

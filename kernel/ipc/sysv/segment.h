@@ -1,9 +1,9 @@
 // System V shared memory: a segment is the backing of every mapping that attached it. Source: POSIX.1-2017 shmget(), shmat();
 // Linux man-pages shmget(2), shmop(2), shmctl(2).
 //
-// Each area that maps a segment holds a reference to it, whatever made the area (shmat, fork, a cut), and so do the table and
-// who looks at it. So the number of attachments is the number of references less those, and a segment that was removed goes
-// with its last area. Until then it can be found by its number.
+// Each area that maps a segment holds a reference to it, whatever made the area (shmat, fork, a cut), and is counted as an
+// attachment (vm/area.h). So do the table and who looks at it, which are not. A segment that was removed goes with its last
+// area; until then it can be found by its number.
 #pragma once
 
 #include "fs/page_index.h"
@@ -31,8 +31,6 @@ class Segment final : public vm::Backing {
   [[nodiscard]] u64 size() const { return size_; }
   [[nodiscard]] u64 page_count() const { return pages_; }
   [[nodiscard]] u64 resident() EXCLUDES(pages_lock_);
-  // `held`: references of the caller's.
-  [[nodiscard]] u64 attachments(u32 held) const;
   // It has its number and its key now.
   void become_known();
 
