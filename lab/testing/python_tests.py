@@ -114,9 +114,13 @@ def _piece(suite: str, name: str, tests: unittest.TestSuite) -> lanes.Piece:
 
 
 def run(suite: str, directory: Path, selection: Selection, tally: Tally, jobs: int = 1) -> None:
-    """Every `test_*.py` of `directory`, so many at a time; a file that cannot be loaded is a failure."""
+    """Every `test_*.py` of `directory`, so many at a time; a file that cannot be loaded is a failure.
+
+    Those that say `LONG = True` begin first, so that at the end no lane is left alone with one of them.
+    """
     left_out: Counter[str] = Counter()
-    pieces = []
+    long: list[lanes.Piece] = []
+    others: list[lanes.Piece] = []
     for file in sorted(directory.glob("test_*.py")):
         try:
             module = _load(file)
@@ -125,7 +129,7 @@ def run(suite: str, directory: Path, selection: Selection, tally: Tally, jobs: i
             continue
         chosen = _chosen(suite, module, selection, left_out)
         if chosen.countTestCases():
-            pieces.append(_piece(suite, file.stem, chosen))
-    lanes.run(pieces, jobs, tally)
+            (long if getattr(module, "LONG", False) else others).append(_piece(suite, file.stem, chosen))
+    lanes.run(long + others, jobs, tally)
     for why, count in left_out.items():
         tally.note(f"        {suite}: {count} {why}")

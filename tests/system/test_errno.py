@@ -12,6 +12,7 @@ from lab import paths
 from lab.bench import systems
 from lab.testing.selection import slow
 
+LONG = True
 DIFFERENCES = Path(__file__).parent / "errno_differences.txt"
 PROBE = paths.USER_BUILD / "probes" / "errnotest"
 

@@ -9,6 +9,7 @@ from lab import go_tests, guest, paths
 from lab.machine import Boot, Folder, Machine
 from lab.testing.shared_guest import SharedGuest
 
+LONG = True
 PATIENCE = 700.0
 SETTINGS = " ".join(f"{name}={value}" for name, value in go_tests.ENVIRONMENT.items())
 

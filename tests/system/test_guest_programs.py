@@ -9,6 +9,7 @@ import unittest
 from lab import paths
 from lab.testing.shared_guest import SharedGuest
 
+LONG = True
 SOURCES = paths.ROOT / "user" / "tests"
 NAMES = sorted(source.stem for source in SOURCES.glob("*.c*"))
 

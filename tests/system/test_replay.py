@@ -14,6 +14,7 @@ from lab.problem import Problem
 from lab.testing.selection import slow
 from lab.trace import records
 
+LONG = True
 ROUNDS = 10
 WANTED = 10_000  # decisions of each policy, of several runs
 # Cores become idle, and others have more than they can run; between them threads compute, so that slices end.

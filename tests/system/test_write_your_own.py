@@ -12,6 +12,7 @@ from lab import build, linux, paths
 from lab.testing import reuse_object
 from lab.testing.selection import slow
 
+LONG = True
 CHAPTER = paths.ROOT / "docs" / "write-your-own-scheduler.md"
 COPY = paths.BUILD / "write-your-own"
 BLOCK = re.compile(r"^```(\S+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
