@@ -13,13 +13,13 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from lab import boot_options, boots, build, cache_model, debian, debugger, emulators, hunt, iso, options, packages, paths, payload, qemu, replay, runner, simulate
+from lab import boots, build, cache_model, debian, debugger, emulators, hunt, iso, machine_options, options, packages, paths, payload, qemu, replay, runner, simulate
 from lab.bench import main as benches
 from lab.bench.bench import declare as declare_bench
 from lab.compare import main as compare
 from lab.command_line import compose
 from lab.machine import Folder, Machine, check_cores, memory_mib
-from lab.options import Parser, positive, seconds, seed
+from lab.options import Parser, seed
 from lab.problem import WRONG_USE, Problem
 from lab.report import main as report
 from lab.soak import main as soak
@@ -47,15 +47,8 @@ def _common(parser: Parser) -> None:
     parser.add_argument("--verbose", action="store_true", help="show the build's whole output")
 
 
-def _declare_machine(parser: Parser, memory: str = "512M") -> None:
-    parser.add_argument("--cores", type=positive, default=4, metavar="N", help="number of cores (default 4)")
-    parser.add_argument("--memory", metavar="SIZE", help=f"such as 2G (default {memory})")
-    parser.add_argument("--append", default="", type=boot_options.names_checked, metavar="OPTIONS", help="more options for the kernel, in one word")
-    parser.add_argument("--timeout", type=seconds, metavar="S", help="end the emulator after S seconds (status 124)")
-
-
 def _declare_run(parser: Parser) -> None:
-    _declare_machine(parser, memory="512M; 1G with --debian")
+    machine_options.declare(parser, memory="512M; 1G with --debian")
     parser.add_argument("--emulator", default="qemu", metavar="NAME", help="qemu (default) or bochs")
     parser.add_argument("--seed", type=seed, metavar="N", help="deterministic: the same N, the same run")
     parser.add_argument("--replay", type=Path, metavar="FILE",
@@ -183,7 +176,7 @@ def _setup(values: Namespace, _: list[str]) -> int:
 
 def _declare_image(parser: Parser) -> None:
     parser.add_argument("--output", type=Path, default=paths.IMAGE, metavar="FILE", help="default build/corral.iso")
-    parser.add_argument("--append", default="", type=boot_options.names_checked, metavar="OPTIONS", help="more options for the kernel, in one word")
+    machine_options.declare_append(parser)
 
 
 def _image(values: Namespace, program: list[str]) -> int:
@@ -203,7 +196,7 @@ def _image(values: Namespace, program: list[str]) -> int:
 
 
 def _declare_debug(parser: Parser) -> None:
-    _declare_machine(parser)
+    machine_options.declare(parser)
 
 
 def _debug(values: Namespace, program: list[str]) -> int:

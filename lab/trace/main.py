@@ -7,9 +7,9 @@ from argparse import Namespace
 from collections import Counter
 from pathlib import Path
 
-from lab import boot_options, build, debian, files, options, packages, paths, payload, qemu, reference, runner
+from lab import build, debian, files, machine_options, options, packages, paths, payload, qemu, reference, runner
 from lab.machine import Folder, Machine, check_cores, memory_mib
-from lab.options import Parser, positive, seconds, seed
+from lab.options import Parser, seed
 from lab.problem import WRONG_USE, Problem
 from lab.simulate import RECORDINGS
 from lab.trace import ftrace, perfetto, records
@@ -26,10 +26,7 @@ def declare(parser: Parser) -> None:
     parser.add_argument("--output", type=Path, default=paths.BUILD / "trace", metavar="PREFIX",
                         help="PREFIX.json is for ui.perfetto.dev, PREFIX.txt as Linux's ftrace, PREFIX.records for ./corral "
                              "report and, with decisions, ./corral simulate (default build/trace)")
-    parser.add_argument("--cores", type=positive, default=4, metavar="N", help="number of cores (default 4)")
-    parser.add_argument("--memory", metavar="SIZE", help="such as 512M (default; 1G with --debian) or 2G")
-    parser.add_argument("--append", default="", type=boot_options.names_checked, metavar="OPTIONS", help="more options for the kernel, in one word")
-    parser.add_argument("--timeout", type=seconds, metavar="S", help="end the emulator after S seconds (status 124)")
+    machine_options.declare(parser, "512M; 1G with --debian")
     parser.add_argument("--seed", type=seed, metavar="N", help="deterministic: the same N, the same run")
     parser.add_argument("--debian", action="store_true", help="among programs of Debian (docs/programs.md)")
 
