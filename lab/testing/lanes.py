@@ -1,13 +1,15 @@
 """Pieces of work side by side, each in a process of its own, whose results come to one tally.
 
 A test that waits for its guest leaves a processor free; a piece in the next lane uses it. A process that ends without having
-done its piece is a failure of that piece.
+done its piece is a failure of that piece. Temporary files of a piece are in a directory of its own, which goes with it: a
+process that was forked runs none of what Python does at its end.
 """
 
 from __future__ import annotations
 
 import multiprocessing
 import signal
+import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -56,8 +58,9 @@ class _Reports:
 
 
 def _do(piece: Piece, reports: Connection) -> None:
-    with suppress(KeyboardInterrupt):  # told by whoever started the lane
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+    with suppress(KeyboardInterrupt), tempfile.TemporaryDirectory(prefix="corral-lane-", ignore_cleanup_errors=True) as held:
+        tempfile.tempdir = held
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)  # KeyboardInterrupt: told by whoever started the lane
         try:
             piece.work(_Reports(reports))
         finally:

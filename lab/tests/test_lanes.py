@@ -3,6 +3,7 @@
 import contextlib
 import io
 import os
+import tempfile
 import time
 import unittest
 from collections.abc import Callable
@@ -83,6 +84,17 @@ class Lanes(unittest.TestCase):
         tally, lines = told([piece("dies", dies), piece("lives", lives)], 1)
         self.assertEqual((tally.passed, tally.failures), (2, ["lab: dies"]))
         self.assertIn("        its process ended with status 3", lines)
+
+    def test_nothing_temporary_is_left(self) -> None:
+        def leaves(results: Results) -> None:
+            results.fail("lab", tempfile.mkdtemp(), "to be told")
+
+        before = tempfile.gettempdir()
+        tally, _ = told([piece("a", leaves), piece("b", leaves)], 2)
+        places = [failure.removeprefix("lab: ") for failure in tally.failures]
+        self.assertEqual(len(set(places)), 2)
+        self.assertEqual([place for place in places if os.path.exists(os.path.dirname(place))], [])
+        self.assertEqual(tempfile.gettempdir(), before)
 
     def test_an_interruption_ends_the_lanes(self) -> None:
         def waits(results: Results) -> None:
