@@ -1,10 +1,10 @@
 // Regular files in memory. See ram_file.h.
 #include "fs/ram/ram_file.h"
 
+#include "fs/inode_backing.h"
 #include "fs/positioned_file.h"
 #include "fs/seals.h"
 #include "fs/transfer.h"
-#include "fs/walk.h"
 #include "lib/memory_functions.h"
 #include "memory/heap.h"
 #include "memory/page_allocator.h"
@@ -15,35 +15,19 @@ namespace {
 
 constexpr u8 zeros[page_size] = {};
 
-// A file's pages as mappings see them. Its name is what the file was called when it was mapped.
-class RamBacking final : public vm::Backing {
+// A file's pages as mappings see them.
+class RamBacking final : public InodeBacking {
  public:
-  RamBacking(Ref<RamFile> file, bool writable) : file_{static_cast<Ref<RamFile>&&>(file)}, writable_{writable} {
-    file_->mappings.fetch_add(1, Order::seq_cst);
-    const Attributes a = file_->attributes();
-    identity_ = {a.device, a.inode};
-    const std::span<char> room{path_, sizeof path_ - 1};
-    const Result<std::string_view> path = path_of(*file_, room);
-    const std::string_view text = path.ok() ? path.value() : file_->label(room);
-    memmove(path_, text.data(), text.size());
-    path_[text.size()] = 0;
-  }
+  RamBacking(RamFile& file, bool writable) : InodeBacking{file}, file_{file}, writable_{writable} {}
   ~RamBacking() override {
-    file_->mappings.fetch_sub(1, Order::relaxed);
-    if (writable_) file_->end_writable_mapping();
+    if (writable_) file_.end_writable_mapping();
   }
-  Result<Frame*> page(u64 index) override { return file_->page(index); }
-  void pages_at_hand(u64 first, std::span<Frame*> frames) override { file_->pages_at_hand(first, frames); }
-  [[nodiscard]] const void* file() const override { return static_cast<const Inode*>(file_.get()); }
-  [[nodiscard]] u64 cuts() const override { return file_->cuts.load(Order::acquire); }
-  [[nodiscard]] vm::FileIdentity identity() const override { return identity_; }
-  [[nodiscard]] const char* name() const override { return path_; }
+  Result<Frame*> page(u64 index) override { return file_.page(index); }
+  void pages_at_hand(u64 first, std::span<Frame*> frames) override { file_.pages_at_hand(first, frames); }
 
  private:
-  Ref<RamFile> file_;
+  RamFile& file_;  // the inode
   const bool writable_;  // counted by the file
-  vm::FileIdentity identity_;
-  char path_[256];
 };
 
 }  // namespace
@@ -267,12 +251,12 @@ Result<void> RamFile::set_end(u64 size) {
 }
 
 Result<Ref<vm::Backing>> RamFile::backing() {
-  return Ref<vm::Backing>{Ref<RamBacking>::adopt(TRY(memory::make<RamBacking>(Ref<RamFile>::share(*this), false)))};
+  return Ref<vm::Backing>{Ref<RamBacking>::adopt(TRY(memory::make<RamBacking>(*this, false)))};
 }
 
 Result<Ref<vm::Backing>> RamFile::writable_backing() {
   TRY(begin_writable_mapping());
-  const Result<RamBacking*> made = memory::make<RamBacking>(Ref<RamFile>::share(*this), true);
+  const Result<RamBacking*> made = memory::make<RamBacking>(*this, true);
   if (!made.ok()) {
     end_writable_mapping();
     return made.error();
