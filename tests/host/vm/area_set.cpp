@@ -48,7 +48,7 @@ class Model : public testing::Test {
     area->start = address_of(start);
     area->end = address_of(end);
     area->protection = protection_of(protection);
-    area->backing = backing;
+    area->backing = MappedBacking{backing};
     area->first_page = index;
     set.insert(*area);
     for (u64 i = start; i < end; ++i) model[i] = ModelPage{protection, backing.get(), index + (i - start)};
