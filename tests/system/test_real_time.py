@@ -3,7 +3,7 @@
 import re
 import unittest
 
-from lab import guest
+from lab import guest, hunt
 
 SEED = 1
 UNDISTURBED = "quiet interleave.seed=0"
@@ -29,6 +29,15 @@ class Messages(unittest.TestCase):
             messages = sent(machine.run("cat /proc/mailboxes").output) - before
         self.assertGreater(messages, 0)
         self.assertLess(messages, self.MOST_OF_A_YIELD * self.THREADS * self.ROUNDS * self.YIELDS)
+
+
+class Highest(unittest.TestCase):
+    """Where no host keeps a core from running: as many as there are cores, the highest, run at every attempt."""
+
+    def test_they_run_whichever_core_each_began_on(self) -> None:
+        for cores in (2, 4):
+            with self.subTest(cores=cores):
+                self.assertEqual(hunt.once(hunt.Hunt(cores, ("/tests/realtimetest", "2")), SEED).failure, "")
 
 
 class Reservations(unittest.TestCase):

@@ -337,26 +337,37 @@ void test_preemption_from_elsewhere() {
   stay_on(-1);
 }
 
-// Twice as many threads as cores: the higher half runs, whichever core each began on. When some of them end, the next ones do.
-void test_the_highest_run() {
+// Twice as many threads as cores: the higher half runs, whichever core each began on. Whether it was so.
+bool highest_run() {
   const int cores = CPU_COUNT(&all_cores);
-  if (cores * 2 > 64) return;
-  CHECK_EQ(set_policy(0, fifo, 90), 0);
   stop_spinning = 0;
   for (int i = 0; i < 2 * cores; ++i) start_spinner(spinners[i], fifo, 10 + i, -1, 30 * second);
   check_sleep_us(400000);
-  long before[64];
+  long before[64], after[64];
   for (int i = 0; i < 2 * cores; ++i) before[i] = spinners[i].turns;
   check_sleep_us(400000);
+  for (int i = 0; i < 2 * cores; ++i) after[i] = spinners[i].turns;
+  bool as_wanted = true;
   for (int i = 0; i < 2 * cores; ++i) {
-    if (i < cores) {
-      CHECK_EQ(spinners[i].turns, before[i]);
-    } else {
-      CHECK(spinners[i].turns != before[i]);
-    }
+    if ((after[i] != before[i]) == (i >= cores)) continue;
+    fprintf(stderr, "thread %d of %d: %ld turns, then %ld\n", i, 2 * cores, before[i], after[i]);
+    as_wanted = false;
   }
   stop_spinning = 1;
   for (int i = 0; i < 2 * cores; ++i) CHECK_EQ(pthread_join(spinners[i].thread, nullptr), 0);
+  return as_wanted;
+}
+
+// A virtual machine's host may keep one of its cores from running so long that who is sent there has not arrived yet: more
+// attempts, each from the beginning. With a greater effort, for where that cannot be, every one has to be right.
+void test_the_highest_run() {
+  if (CPU_COUNT(&all_cores) * 2 > 64) return;
+  CHECK_EQ(set_policy(0, fifo, 90), 0);
+  if (check_effort == 1) {
+    CHECK(highest_run() || highest_run() || highest_run());
+    return;
+  }
+  for (long i = 0; i < check_effort; ++i) CHECK(highest_run());
 }
 
 // ---- the bound -------------------------------------------------------------------------------------------------------
