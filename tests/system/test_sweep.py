@@ -62,13 +62,12 @@ class Instruments(Guests):
 
     @slow
     def test_benches_in_bochs(self) -> None:
-        file, _ = self.sweep("instruments = 'bochs'\n[options]\nsched.algorithm = ['cfs', 'rr']\n"
+        file, _ = self.sweep("instruments = 'bochs'\n[options]\nsched.algorithm = ['rr']\n"
                              "[[workloads]]\nbench = 'mandelbrot'\nquick = true\ncores = 2\nthreads = [2]\n"
                              "[[workloads]]\nbench = 'operations'\nonly = ['getpid']\n")
         self.assertEqual(self.figures(file, "workload, options, metric"),
-                         [("mandelbrot", "sched.algorithm=cfs", "compute_ms"), ("mandelbrot", "sched.algorithm=cfs", "total_ms"),
-                          ("mandelbrot", "sched.algorithm=rr", "compute_ms"), ("mandelbrot", "sched.algorithm=rr", "total_ms"),
-                          ("operations", "sched.algorithm=cfs", "getpid"), ("operations", "sched.algorithm=rr", "getpid")])
+                         [("mandelbrot", "sched.algorithm=rr", "compute_ms"), ("mandelbrot", "sched.algorithm=rr", "total_ms"),
+                          ("operations", "sched.algorithm=rr", "getpid")])
 
     @exhaustive
     def test_thirty_repeats_and_thirty_planted_changes(self) -> None:

@@ -122,7 +122,7 @@ void test_crowd() {
 void test_exchange() {
   const int there = eventfd(0, 0);
   const int back = eventfd(0, 0);
-  const long rounds = 2000 * check_effort;
+  const long rounds = 700 * check_effort;
   const pid_t child = fork();
   CHECK(child >= 0);
   if (child == 0) {

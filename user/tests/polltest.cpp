@@ -105,7 +105,7 @@ void test_exchange() {
   Pipe there;
   Pipe back;
   Pipe quiet;
-  const long rounds = 2000 * check_effort;
+  const long rounds = 700 * check_effort;
   const pid_t child = fork();
   CHECK(child >= 0);
   char byte = 0;

@@ -254,7 +254,7 @@ void test_contest() {
   pthread_t thread;
   CHECK_EQ(pthread_create(&thread, nullptr, take_away, &contest), 0);
   uint32_t random = 7;
-  for (long i = 0; i < 20'000 * check_effort; ++i) {
+  for (long i = 0; i < 6'000 * check_effort; ++i) {
     random = random * 1664525 + 1013904223;
     volatile char* const at = contest.area - ((random >> 20) % 64 + 1) * page;
     const char seen = *at;
@@ -280,7 +280,7 @@ void test_contest_of_rights() {
   Contest contest = {growing_alone(), false, map(page)};
   pthread_t threads[2];
   for (pthread_t& thread : threads) CHECK_EQ(pthread_create(&thread, nullptr, change_rights, &contest), 0);
-  for (long i = 0; i < 3'000 * check_effort; ++i) {
+  for (long i = 0; i < 1'000 * check_effort; ++i) {
     CHECK_EQ(munmap(contest.area, page), 0);
     map(page, read_write, MAP_FIXED | MAP_GROWSDOWN, contest.area);
     contest.area[0] = 's';
@@ -307,7 +307,7 @@ void test_contest_of_places() {
   pthread_t thread;
   CHECK_EQ(pthread_create(&thread, nullptr, touch_below, &contest), 0);
   char* const target = contest.area - 16 * page;
-  for (long i = 0; i < 3'000 * check_effort; ++i) {
+  for (long i = 0; i < 1'000 * check_effort; ++i) {
     char* own = map(longer);
     memset(own, 'm', longer);
     CHECK(mremap(own, longer, shorter, MREMAP_MAYMOVE | MREMAP_FIXED, target) == target);
