@@ -193,6 +193,13 @@ class Control(SharedGuest, unittest.TestCase):
         called = names(self.records("sh -c 'sleep 0.01; echo other > /proc/self/comm; sleep 0.01; true'", "switch"))
         self.assertIn(["corral-trace", "sh", "other"], called.values())
 
+    def test_a_thread_has_the_priority_that_it_had_then(self) -> None:
+        for program, others in (("policytest", {117}), ("deadlinetest", {-1})):  # nice -3; a deadline
+            found = [r for r in self.records(f"/tests/{program}", "switch") if isinstance(r, records.Switch)]
+            with self.subTest(program=program):
+                self.assertEqual({r.next.priority for r in found if r.next.name == program}, {120} | others)
+                self.assertEqual({r.previous.priority for r in found if r.previous.number == 0}, {120})
+
     def test_who_has_ended_is_known_by_name(self) -> None:
         program = "sh -c 'i=0; while [ $i -lt 100 ]; do true | cat; i=$((i + 1)); done'"
         called = names(self.records(program, "switch"))
