@@ -3,6 +3,7 @@
 #include "core/core.h"
 #include "memory/heap.h"
 #include "trace/panic.h"
+#include "trace/trace.h"
 
 namespace corral::cores {
 
@@ -17,6 +18,7 @@ Result<Core*> add(u32 hardware_id, u32 firmware_id, CoreState state) {
   const u32 index = detected.load(Order::relaxed);
   if (index == max_cores) return Errno::enomem;
   Core* core = TRY(memory::make<Core>(CoreId{index}, hardware_id, firmware_id, state));
+  core->area().trace_ring = &trace::ring_of(core->id());
   table[index] = core;
   detected.store(index + 1, Order::release);
   devices().add(*core);

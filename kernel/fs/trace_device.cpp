@@ -1,12 +1,11 @@
-// /dev/trace: what the cores' rings have (trace/ring.h), as records of 64 bytes (trace/record.h), one core after the other.
+// /dev/trace: what the cores' rings have (trace/ring.h), as records of 64 bytes (whole_record.h), one core after the other.
 //
 // A read gives whole records that were not read yet through this open file, and 0 when there are no more: it does not wait. Where
 // some are gone a record `lost` stands in front. One reader at a time for each open file: two would get some twice.
 #include "core/core.h"
-#include "device/interrupts.h"
 #include "fs/device_files.h"
 #include "fs/transfer.h"
-#include "lib/text.h"
+#include "fs/whole_record.h"
 #include "memory/heap.h"
 #include "trace/trace.h"
 
@@ -27,31 +26,6 @@ class TraceReader final : public OpenFile {
   Atomic<u64> next_[max_cores] = {};
 };
 
-// What a ring has, as programs get it.
-trace::Record whole(trace::Record record, CoreId core) {
-  const u64 stamp = record.time;
-  record.time = static_cast<u64>(trace::time_of(stamp).ns);
-  record.core = static_cast<u16>(core.value);
-  switch (record.event) {
-    case trace::Event::called: {
-      using trace::Called;
-      const u64 number = record.data[0] & Called::highest_number;
-      const Instant begun = trace::time_of(stamp - (record.data[0] >> Called::number_bits));
-      record.data[0] = (record.time - static_cast<u64>(begun.ns)) << Called::number_bits | number;
-      break;
-    }
-    case trace::Event::interrupt_begun:
-    case trace::Event::interrupt_ended: {
-      trace::Interrupt interrupt{static_cast<u32>(record.data[0]), {}};
-      if (const char* name = interrupts::name_of(interrupt.vector)) copy_text(interrupt.name, sizeof interrupt.name, name);
-      __builtin_memcpy(record.data, &interrupt, sizeof interrupt);
-      break;
-    }
-    default: break;
-  }
-  return record;
-}
-
 u32 TraceReader::collect(CoreId core, u64& next, std::span<trace::Record, batch> to) const {
   const trace::Ring<>& ring = trace::ring_of(core);
   u32 count = 0;
@@ -65,12 +39,12 @@ u32 TraceReader::collect(CoreId core, u64& next, std::span<trace::Record, batch>
     if (!ring.read(found, copy.word)) break;
     if (found != expected) {
       const trace::Loss loss{found - expected};
-      to[count] = whole({copy.record.time, trace::Event::lost, 0, 0, 0, {loss.records}}, core);
+      to[count] = whole_record({copy.record.time, trace::Event::lost, 0, 0, 0, {loss.records}}, core);
       next = found;
       ++count;
       continue;  // the record itself is read again: there may be no room for it here
     }
-    to[count++] = whole(copy.record, core);
+    to[count++] = whole_record(copy.record, core);
     next = found + 1;
   }
   return count;

@@ -18,6 +18,7 @@ enum class Rank : u8 {
   process_table = 10,
   process = 20,
   process_timer = 25,
+  thread_names = 26,
   users = 27,
   files = 30,
   directory = 35,

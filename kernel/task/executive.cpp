@@ -69,7 +69,7 @@ inline bool Executive::may_return() const {
 
 void Executive::system_call() {
   charge_user();
-  if (!run_new_step(system_call_step.load(Order::relaxed)) || !(may_return() || finish_step())) schedule();
+  if (!run_new_step(system_call_step.load(Order::acquire)) || !(may_return() || finish_step())) schedule();
   charge_system();
 }
 
@@ -85,7 +85,7 @@ void Executive::user_trap(arch::TrapFrame& frame) {
 }
 
 void Executive::run() {
-  since_ = arch::cycle_counter();
+  arch::set_mode_changed(arch::cycle_counter());
   rounds_.begin();
   schedule();
 }
@@ -238,7 +238,7 @@ void Executive::schedule() {
       core_.sleep();
       slept = true;
       if (global.in_use()) global.end_idle(core_.id());
-      since_ = arch::cycle_counter();
+      arch::set_mode_changed(arch::cycle_counter());
       continue;
     }
     if (slept) {
@@ -410,16 +410,16 @@ void Executive::on_cpu_time_look(TimerEvent& event) {
 
 void Executive::charge_user() {
   const u64 now = arch::cycle_counter();
-  const u64 used = now - since_;
-  since_ = now;
+  const u64 used = now - arch::mode_changed();
+  arch::set_mode_changed(now);
   add(current_->user_cycles, used);
   add(core_.counters.user_cycles, used);
 }
 
 void Executive::charge_system() {
   const u64 now = arch::cycle_counter();
-  const u64 used = now - since_;
-  since_ = now;
+  const u64 used = now - arch::mode_changed();
+  arch::set_mode_changed(now);
   add(current_->system_cycles, used);
   add(core_.counters.system_cycles, used);
 }

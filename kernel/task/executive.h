@@ -151,7 +151,6 @@ class Executive {
   Core& core_;
   Thread* current_ = nullptr;
   Thread* floating_point_owner_ = nullptr;  // whose registers are in the processor
-  u64 since_ = 0;  // cycle counter at the last change between user and kernel mode
   u64 loaded_second_base_ = 0;  // GS base that the processor has for user mode
   Thread::LookList to_look_at_;  // threads of this core with requests made on this core
   bool yield_wanted_ = false;

@@ -8,6 +8,7 @@
 #include "task/process_group.h"
 #include "task/process_table.h"
 #include "task/robust_list.h"
+#include "task/thread_names.h"
 #include "task/tracees.h"
 #include "trace/log.h"
 
@@ -248,6 +249,7 @@ void Process::thread_ends(Thread& thread) {
   thread.space = nullptr;
   vm::AddressSpace::activate_kernel_only();
   if (last) end_process(*this);
+  thread_names::note_end(thread);
   remove_thread(thread);
 }
 

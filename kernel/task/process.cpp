@@ -3,11 +3,13 @@
 
 #include "core/core.h"
 #include "device/clock.h"
+#include "lib/memory_functions.h"
 #include "memory/heap.h"
 #include "task/core_dump.h"
 #include "task/exit.h"
 #include "task/process_table.h"
 #include "task/signal_queue.h"
+#include "task/thread_names.h"
 #include "task/tracees.h"
 #include "trace/panic.h"
 
@@ -66,6 +68,8 @@ Result<Ref<Thread>> Process::add_thread(const Thread* creator) {
   if (!processes::may_add_thread(credentials, limits.processes)) return Errno::eagain;
   thread->id_ = live_threads_ == 0 && threads_.empty() ? ThreadId{id_.value} : ThreadId{TRY(table.allocate_id())};
   thread->entity.number = thread->id_.value;
+  thread->renew_trace_head();
+  if (creator != nullptr) memcpy(thread->name, creator->name, sizeof thread->name);  // before anybody finds it
   credentials.account().threads.fetch_add(1, Order::relaxed);
   table.add(*thread);
   threads_.push_back(*thread);
@@ -269,6 +273,7 @@ Result<void> Process::become_alone(Thread& thread) {
 
 void Process::adopt_leader_id(Thread& thread) {
   if (thread.id().value == id_.value) return;
+  thread_names::note_end(thread);
   Ref<Thread> former;  // let go of after the locks
   ProcessTable& table = process_table();
   LockGuard table_guard{table.lock};

@@ -64,6 +64,7 @@ void ProcessTable::renumber(Thread& thread, ThreadId id) {
   threads_.remove(thread);
   thread.id_ = id;
   thread.entity.number = id.value;
+  thread.renew_trace_head();
   threads_.insert(thread);
 }
 

@@ -207,6 +207,17 @@ void Thread::inherit_wishes(const Thread& parent) {
   entity.policy = static_cast<sched::SchedulingPolicy>(wanted.policy);
   entity.weight = sched::weight_of(nice, entity.policy);
   entity.real_time = static_cast<u8>(wanted.priority);
+  renew_trace_head();
+}
+
+void Thread::renew_trace_head() {
+  i32 priority = trace::usual_priority + entity.nice;
+  if (entity.has_deadline()) {
+    priority = trace::deadline_priority;
+  } else if (entity.real_time != 0) {
+    priority = trace::real_time_priority - entity.real_time;
+  }
+  trace_head_.store(trace::head_of(trace::Event::called, 0, id_.value, priority), Order::relaxed);
 }
 
 void Thread::take_wishes(Scheduler& scheduler) {
@@ -231,7 +242,9 @@ void Thread::take_class_wishes(Scheduler& scheduler) {
   }
   const bool has_all = entity.nice == wishes.nice && entity.policy == policy && entity.real_time == priority &&
                        (!entity.has_deadline() || entity.server.reservation() == wishes.reservation);
-  if (!has_all) scheduler.change(entity, wishes);
+  if (has_all) return;
+  scheduler.change(entity, wishes);
+  renew_trace_head();
 }
 
 void Thread::wake(WakeReason reason) {

@@ -96,6 +96,8 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   u64 second_base = 0;  // thread: GS base (arch_prctl)
   vm::Caller caller{*this};  // thread
   Step current_step = nullptr;  // thread: not null while a step is under way (blocked or running)
+  // Any core: the head of the trace's records of its calls (trace/head.h), in which its number and its priority are.
+  [[nodiscard]] u64 trace_head() const { return trace_head_.load(Order::relaxed); }
 
   // Linux's per-thread pointers
   VirtualAddress clear_child_tid{};  // thread: CLONE_CHILD_CLEARTID
@@ -230,7 +232,7 @@ class Thread final : public RefCounted<Thread>, public Waiter {
 
   Atomic<Tracee*> tracee{nullptr};  // any: of one that is or was traced; see task/tracee.h
 
-  char name[16] = {};  // thread writes, any reads (torn reads are harmless): comm
+  char name[16] = {};  // comm: task/thread_names.h writes; any reads without its lock (torn reads are harmless)
 
  private:
   friend class Process;
@@ -243,9 +245,11 @@ class Thread final : public RefCounted<Thread>, public Waiter {
   };
   [[nodiscard]] RunTime run_time() const;
   void take_class_wishes(Scheduler& scheduler);
+  void renew_trace_head();  // home: its number, its nice value or its real-time priority has changed
   [[nodiscard]] i64 user_share(i64 counted) const;
 
   ThreadId id_;
+  Atomic<u64> trace_head_{0};  // home writes
   Process* process_;  // kept alive by the thread's own reference
   ListLink process_link_;  // guarded by the process's lock
   Ref<Credentials> credentials_;  // never null; changed by the thread with the process's lock held

@@ -2,82 +2,49 @@
 #include "task/thread_trace.h"
 
 #include "sched/engine/manager.h"
-#include "task/thread.h"
 
 namespace corral::trace {
 
-namespace {
-
-constexpr i32 usual_priority = 120, real_time_priority = 99;
-
-// As Linux numbers them in its traces: -1 with a deadline, 0 to 98 in the real-time class, 100 to 139 by nice value.
-i32 priority_of(const Thread& thread) {
-  const u32 real_time = thread.effective_priority();
-  if (real_time == 0) [[likely]]
-    return usual_priority + thread.nice();
-  if (real_time == sched::deadline_priority) return -1;
-  return real_time_priority - static_cast<i32>(real_time);
-}
-
-Name name_of(const Thread& thread) {
-  Name name;
-  static_assert(sizeof thread.name == sizeof name);
-  __builtin_memcpy(&name, thread.name, sizeof name);
-  return name;
-}
-
-Label label_of(const Thread& thread) {
-  return {name_of(thread), priority_of(thread), thread.id().value};
-}
-
-constexpr char idle_name[sizeof(Name)] = "swapper";
-constexpr Label idle_label{__builtin_bit_cast(Name, idle_name), usual_priority, 0};
-
-}  // namespace
-
-void Switches::note_leaving(const Thread& thread, u8 why) {
-  last_ = label_of(thread);
-  why_ = why;
-  session_ = session();
-}
-
 void Switches::note_giving_away(const Thread& thread) {
-  if (session_ == session() && last_.thread == thread.id().value) note_running(nullptr);
+  if (session_ == session() && thread_in(left_) == thread.id().value) note_sleeping();
 }
 
-void Switches::note_running(const Thread* thread) {
-  if (session_ != session()) {
-    session_ = session();
-    last_ = idle_label;
-    why_ = 'R';
-  }
-  const Label next = thread != nullptr ? label_of(*thread) : idle_label;
-  if (next.thread == last_.thread) return;
-  write(Event::switched, why_, last_.thread, Switch{next, last_.name, last_.priority});
-  last_ = next;
-  why_ = 'R';
+void Switches::note_sleeping() {
+  const u64 left = who_left();
+  left_ = idle_head;
+  if (thread_in(left) != 0) write_words(stamp(), left, idle_head);
 }
 
-void note_wake(Event event, const Thread& thread) {
-  write(event, 0, thread.id().value, Wake{name_of(thread), priority_of(thread), thread.shown_core().value});
+void note_wake(const Thread& thread, u64 head) {
+  write_words(stamp(), head, u64{thread.shown_core().value});
 }
 
 void note_migration(const Thread& thread, sched::MigrationReason why, CoreId from, CoreId to) {
-  const Migration migration{name_of(thread), priority_of(thread), from.value, to.value};
-  write(Event::migrated, static_cast<u8>(why), thread.id().value, migration);
+  const u64 head = with_event(thread.trace_head(), Event::migrated, static_cast<u8>(why));
+  write_words(stamp(), head, u64{from.value}, u64{to.value});
 }
 
 void note_placement(const Thread& thread, sched::PlacementReason reason, CoreId chosen) {
-  Placement placement{static_cast<u16>(chosen.value), 0, {}};
+  Placement placement;  // as much of it as there are candidates
+  placement.chosen = static_cast<u16>(chosen.value);
+  placement.candidates = 0;
   const SchedulingManager& manager = scheduling();
-  (manager.cores() & thread.entity.allowed).for_each([&](CoreId core) {
-    if (placement.candidates < Placement::most) {
-      placement.candidate[placement.candidates] = {static_cast<u16>(core.value),
-                                                   static_cast<u16>(manager.statistics(core).runnable())};
+  const CoreSet candidates = manager.cores() & thread.entity.allowed;
+  for (u32 i = 0; i < CoreSet::words; ++i) {
+    for (u64 rest = candidates.word(i); rest != 0; rest &= rest - 1) {
+      if (placement.candidates < Placement::most) {
+        const u32 core = 64 * i + static_cast<u32>(__builtin_ctzll(rest));
+        placement.candidate[placement.candidates] = {static_cast<u16>(core),
+                                                     static_cast<u16>(manager.statistics(CoreId{core}).runnable())};
+      }
+      ++placement.candidates;
     }
-    ++placement.candidates;
-  });
-  write(Event::placed, static_cast<u8>(reason), thread.id().value, placement);
+  }
+  const u64 head = with_event(thread.trace_head(), Event::placed, static_cast<u8>(reason));
+  u64 word[sizeof placement / sizeof(u64)];
+  __builtin_memcpy(word, &placement, sizeof word);
+  if (placement.candidates <= 1) return write_words(stamp(), head, word[0]);
+  write_words(stamp(), head, word[0], word[1], word[2], word[3], word[4], word[5]);
 }
 
 }  // namespace corral::trace

@@ -1,16 +1,14 @@
-// What the trace tells about threads: switches, wake-ups, placements, migrations. See trace/trace.h; all but wants() is out of line.
-// Context: the executive's, interrupts off.
+// What the trace tells about threads: switches, wake-ups, placements, migrations. See trace/trace.h; what a switch
+// writes is in the executive's own code, the rest out of line. Context: the executive's, interrupts off. Names are not written: who
+// reads finds them (task/thread_names.h).
 #pragma once
 
 #include "sched/engine/migrator.h"
 #include "sched/placement_policy.h"
+#include "task/thread.h"
 #include "trace/trace.h"
 
-namespace corral {
-
-class Thread;
-
-namespace trace {
+namespace corral::trace {
 
 // One for each core. It remembers who left the core, since the trace has one record for who leaves and who runs next. Only who is
 // given away between the two, and may run elsewhere before this core knows what it does next, has a record of its own: on every
@@ -19,7 +17,7 @@ class Switches {
  public:
   void leaves(const Thread& thread, u8 why) {
     if (wants(Event::switched)) [[unlikely]]
-      note_leaving(thread, why);
+      note_leaving(with_event(thread.trace_head(), Event::switched, why));
   }
   // Before another core can know of it.
   void gives_away(const Thread& thread) {
@@ -28,27 +26,45 @@ class Switches {
   }
   void runs(const Thread& thread) {
     if (wants(Event::switched)) [[unlikely]]
-      note_running(&thread);
+      note_running(thread.trace_head());
   }
   void sleeps() {
     if (wants(Event::switched)) [[unlikely]]
-      note_running(nullptr);
+      note_sleeping();
   }
 
  private:
-  void note_leaving(const Thread& thread, u8 why);
-  void note_giving_away(const Thread& thread);
-  void note_running(const Thread* thread);
+  // Of a core that slept, as Linux has it: its idle task has the usual priority, and goes on running.
+  static constexpr u64 idle_head = head_of(Event::switched, 'R', 0, usual_priority);
 
-  Label last_{};
-  u8 why_ = 0;
-  u32 session_ = 0;  // in which last_ was noted: a core of which nothing was, sleeps
+  void note_leaving(u64 head) {
+    left_ = head;
+    session_ = session();
+  }
+  void note_giving_away(const Thread& thread);
+  void note_running(u64 next) {
+    const u64 left = who_left();
+    left_ = 0;
+    if (thread_in(left) != thread_in(next)) write_words(stamp(), left, next);
+  }
+  void note_sleeping();
+  [[nodiscard]] u64 who_left() {
+    if (session_ == session()) [[likely]]
+      return left_;
+    session_ = session();
+    return idle_head;
+  }
+
+  u64 left_ =
+      0;  // head of the record that says who left: a thread, or nobody, as the core slept; 0: whoever runs has not left yet
+  u32 session_ = 0;  // in which left_ was noted: a core of which nothing was, sleeps
 };
 
-void note_wake(Event event, const Thread& thread);
+// `head`: of the record.
+void note_wake(const Thread& thread, u64 head);
 inline void wake(Event event, const Thread& thread) {
   if (wants(event)) [[unlikely]]
-    note_wake(event, thread);
+    note_wake(thread, with_event(thread.trace_head(), event, 0));
 }
 
 void note_migration(const Thread& thread, sched::MigrationReason why, CoreId from, CoreId to);
@@ -63,5 +79,4 @@ inline void placement(const Thread& thread, sched::PlacementReason reason, CoreI
     note_placement(thread, reason, chosen);
 }
 
-}  // namespace trace
-}  // namespace corral
+}  // namespace corral::trace

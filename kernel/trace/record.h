@@ -1,7 +1,8 @@
 // What happened at a moment on a core: 64 bytes, as /dev/trace gives them to programs.
 //
-// In a ring stands what is quickest to write: the time is a stamp (trace/stamp.h), the core, which is the ring's, is left out, and so are
-// the words that an event has no use for. The layout is read by lab/trace/records.py as well. Numbers are little-endian; times are
+// In a ring stands what is quickest to write: the time is a stamp (trace/stamp.h), the priority of the thread is in the head (trace/head.h),
+// names are left out, and so are the words that an event has no use for; the end of this file has what differs. Who reads /dev/trace gets
+// what is told here (fs/whole_record.h). The layout is read by lab/trace/records.py as well. Numbers are little-endian; times are
 // those of the machine's clock, the same on all cores. Names and priorities are those that Linux shows in its own traces: priority 120 is nice 0, less is more.
 #pragma once
 
@@ -31,7 +32,8 @@ enum class Event : u8 {
   decision_asked,
   decision_about,
   decision_answered,
-  called,  // thread: a call that did not wait, at its end; Called
+  called,  // thread: a call that did not wait, at its end; Called, without arguments
+  called_with,  // the same with its arguments: while this is wanted, calls that wait begin with theirs, too
   end_of_events,
 };
 
@@ -47,7 +49,7 @@ static_assert(sizeof(Record) == 64);
 
 // ---- what `data` is ------------------------------------------------------------------------------------------------------
 
-// A thread's name, ended by a zero if it is shorter: in words, for these are copied at each switch.
+// A thread's name, ended by a zero if it is shorter.
 struct Name {
   u64 words[2];
 };
@@ -76,13 +78,13 @@ struct Migration {
 };
 // Record::detail: sched::PlacementReason. The first candidates with how many threads each has, as placement sees it.
 struct Placement {
-  static constexpr u32 most = 10;
+  static constexpr u32 most = 11;
   u16 chosen;
   u16 candidates;
   struct {
     u16 core;
     u16 runnable;
-  } candidate[most];
+  } candidate[most];  // what is behind the last one has no meaning
 };
 struct Message {
   u32 type;
@@ -90,19 +92,21 @@ struct Message {
 };
 struct Interrupt {
   u32 vector;
-  char name[16];  // not in a ring
+  char name[16];
 };
+// Record::detail of call_begun: 0, or with_arguments.
+inline constexpr u8 with_arguments = 1;
 struct Call {
   u64 number;
-  u64 value[5];  // the first arguments; at its end the answer
+  u64 value[5];  // with_arguments: the first of them; at its end the answer
 };
-// call_begun and call_ended in one. The arguments are those that its registers have at its end.
+// call_begun and call_ended in one. The arguments, if they are wanted, are those that its registers have at its end.
 struct Called {
   static constexpr u32 number_bits = 16;
   static constexpr u64 highest_number = (1 << number_bits) - 1;  // of one that is higher, too
-  u64 number_and_time;  // in the upper bits how long it took: nanoseconds, in a ring a difference of stamps
+  u64 number_and_time;  // in the upper bits how long it took: nanoseconds; of called_with in a ring a difference of stamps
   u64 answer;
-  u64 argument[4];
+  u64 argument[4];  // of `called` all are 0
 };
 struct PolicyChange {
   char what[16];
@@ -110,6 +114,16 @@ struct PolicyChange {
 };
 struct Loss {
   u64 records;
+};
+
+// ---- what it is in a ring, where that is something else ------------------------------------------------------------------
+
+// switched: one word, a head that says who runs next. waking, woken, created: one word, the core. migrated: two words, from and to.
+// Interrupt: its number alone.
+struct CalledInRing {  // of `called`
+  u64 begun;  // a stamp
+  u64 number;
+  u64 answer;
 };
 
 }  // namespace corral::trace

@@ -17,9 +17,14 @@ extern constinit Atomic<TimeOfCycles> time_of_cycles;
 // Where the counter is not the clock. It keeps all registers, so that it costs nothing where nobody calls it.
 [[nodiscard, clang::preserve_most]] u64 stamp_by_clock();
 
+// For those who have read the cycle counter already.
+[[nodiscard]] inline bool stamps_are_cycles() {
+  return time_of_cycles.load(Order::relaxed) != nullptr;
+}
+
 // Any context.
 [[nodiscard]] inline u64 stamp() {
-  if (time_of_cycles.load(Order::relaxed) == nullptr) [[unlikely]]
+  if (!stamps_are_cycles()) [[unlikely]]
     return stamp_by_clock();
   return arch::cycle_counter();
 }

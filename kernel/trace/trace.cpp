@@ -23,6 +23,8 @@ constexpr u32 bits(std::initializer_list<Event> events) {
 constexpr u32 decisions = bits({Event::policy_made, Event::policy_value, Event::timeline_called, Event::core_seen,
                                 Event::decision_asked, Event::decision_about, Event::decision_answered});
 
+constexpr u32 calls = bits({Event::call_begun, Event::call_ended, Event::called});
+
 constexpr Group all_groups[] = {
     {"switch", bits({Event::switched}), "another thread runs, or none"},
     {"wake", bits({Event::waking, Event::woken, Event::created}), "a thread is woken, by whom, and waits in a queue"},
@@ -30,8 +32,9 @@ constexpr Group all_groups[] = {
     {"migrate", bits({Event::migrated}), "a thread goes to another core"},
     {"message", bits({Event::message_sent, Event::message_taken}), "messages between cores"},
     {"interrupt", bits({Event::interrupt_begun, Event::interrupt_ended}), "interrupts"},
-    {"call", bits({Event::call_begun, Event::call_ended, Event::called}), "system calls"},
+    {"call", calls, "system calls and their answers"},
     {"policy", bits({Event::policy_changed}), "another scheduling policy"},
+    {"arguments", calls | bits({Event::called_with}), "system calls with their arguments", true},
     {"decide", decisions, "what policies are asked, and what they answer, for the simulator", true},
 };
 
@@ -51,7 +54,7 @@ void set_listener(void (*told)(u32 events)) {
 
 void want(u32 events) {
   sessions.fetch_add(1, Order::relaxed);
-  wanted_events.store(events, Order::relaxed);
+  wanted_events.store(events, Order::release);
   if (listener != nullptr) listener(events);
 }
 

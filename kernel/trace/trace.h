@@ -1,7 +1,7 @@
 // The trace: what the scheduler and the kernel round it do, written down by each core in a ring of its own.
 //
 // wants() is all that it costs while it is off: one look at a word that nobody writes. Switched on and off by /proc/trace, read
-// by /dev/trace (docs/tracing.md). write(): the core itself, interrupts off, any lock; not in an NMI.
+// by /dev/trace (docs/tracing.md). write(): the core itself, of what is wanted, interrupts off, any lock; not in an NMI.
 #pragma once
 
 #include <span>
@@ -10,16 +10,17 @@
 
 #include "arch/processor.h"
 #include "lib/result.h"
+#include "trace/head.h"
 #include "trace/ring.h"
 #include "trace/stamp.h"
 
 namespace corral::trace {
 
-// Bits of Event.
+// Bits of Event. What is wanted here has a ring with memory to go to.
 extern constinit Atomic<u32> wanted_events;
 
 [[nodiscard]] inline bool wants(Event event) {
-  return (wanted_events.load(Order::relaxed) >> static_cast<u32>(event) & 1) != 0;
+  return (wanted_events.load(Order::acquire) >> static_cast<u32>(event) & 1) != 0;
 }
 
 // Counts the calls of want(): what was noted for the trace before another number is out of date.
@@ -33,7 +34,7 @@ extern constinit Ring<> rings[max_cores];
   return rings[core.value];
 }
 
-// Which events are wanted from now on. Any core, from a step; one caller at a time.
+// Which events are wanted from now on; all rings have memory if any are. Any core, from a step; one caller at a time.
 void want(u32 events);
 // Told, in that call, what is wanted: for what is too hot for a look at wants(). Boot context, once.
 void set_listener(void (*listener)(u32 events));
@@ -47,7 +48,13 @@ struct Group {
 };
 [[nodiscard]] std::span<const Group> groups();
 
-// Puts a record into this core's ring: as few instructions as there can be, and all of them in its caller.
+// Puts a record into this core's ring: its stamp, its head (trace/head.h) and its data, word by word. As few instructions as there can
+// be, and all of them in its caller.
+template <class... Word>
+void write_words(u64 stamp, u64 head, Word... data) {
+  static_cast<Ring<>*>(arch::core_trace_ring())->write(stamp, head, data...);
+}
+
 template <class Data>
 void write_at(u64 stamp, Event event, u8 detail, i32 thread, const Data& data) {
   static_assert(sizeof(Data) <= sizeof(Record::data));
@@ -55,9 +62,8 @@ void write_at(u64 stamp, Event event, u8 detail, i32 thread, const Data& data) {
   u64 word[count];
   word[count - 1] = 0;
   __builtin_memcpy(word, &data, sizeof data);
-  const u64 head = static_cast<u64>(event) | u64{detail} << 8 | u64{static_cast<u32>(thread)} << 32;
   [&]<u64... I>(std::index_sequence<I...>) {
-    rings[arch::core_index()].write(stamp, head, word[I]...);
+    write_words(stamp, head_of(event, detail, thread), word[I]...);
   }(std::make_index_sequence<count>{});
 }
 

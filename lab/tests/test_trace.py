@@ -70,9 +70,15 @@ class Timeline(unittest.TestCase):
         self.assertEqual(placed["args"], {"reason": "woken", "candidates": 2, "load": {"core 0": 0, "core 1": 3}})
 
     def test_a_call_that_did_not_wait_is_one_record(self) -> None:
-        called = record(1_000_000_900, records.CALLED, 1, 6, struct.pack("<6Q", 500 << 16 | 202, 1, 2, 3, 4, 5))
-        self.assertEqual(records.decoded(called), [records.Call(1_000_000_400, 1, True, 6, 202, (2, 3, 4, 5)),
-                                                   records.Call(1_000_000_900, 1, False, 6, 202, (1,))])
+        for event, arguments in ((records.CALLED, ()), (records.CALLED_WITH_ARGUMENTS, (2, 3, 4, 5))):
+            called = record(1_000_000_900, event, 1, 6, struct.pack("<6Q", 500 << 16 | 202, 1, *(arguments or (0, 0, 0, 0))))
+            self.assertEqual(records.decoded(called), [records.Call(1_000_000_400, 1, True, 6, 202, arguments),
+                                                       records.Call(1_000_000_900, 1, False, 6, 202, (1,))])
+
+    def test_a_call_that_waits_begins_with_its_arguments_or_without(self) -> None:
+        for detail, arguments in ((0, ()), (records.WITH_ARGUMENTS, (1, 2, 3, 4, 5))):
+            begun = record(7, 10, 1, 6, struct.pack("<6Q", 202, *(arguments or (0, 0, 0, 0, 0))), detail)
+            self.assertEqual(records.decoded(begun), [records.Call(7, 1, True, 6, 202, arguments)])
 
     def test_what_was_lost_is_said(self) -> None:
         found = records.decoded(record(5, 13, 0, 0, struct.pack("<Q", 17)) + SAMPLE)
@@ -93,7 +99,9 @@ class Agreement(unittest.TestCase):
 
     def test_groups(self) -> None:
         source = (paths.ROOT / "kernel" / "trace" / "trace.cpp").read_text(encoding="utf-8")
-        self.assertEqual(tuple(re.findall(r'^    \{"(\w+)", bits', source, re.MULTILINE)), main.GROUPS)
+        groups = re.findall(r'^    \{"(\w+)", .*"(, true)?\},$', source, re.MULTILINE)
+        self.assertEqual(tuple(name for name, on_demand in groups if not on_demand), main.GROUPS)
+        self.assertEqual({name for name, on_demand in groups if on_demand}, {main.ARGUMENTS, main.DECISIONS})
 
     def test_messages(self) -> None:
         source = (paths.ROOT / "kernel" / "core" / "mailbox.h").read_text(encoding="utf-8")

@@ -17,12 +17,14 @@ from lab.trace import ftrace, perfetto, records
 TAG = "corral-trace"  # the mount tag of the folder where the guest leaves its records
 RECORDS = "records"
 DECISIONS = "decide"  # on demand: there are many, and they are for the simulator
+ARGUMENTS = "arguments"  # on demand: a call costs four times as much with them
 GROUPS = ("switch", "wake", "place", "migrate", "message", "interrupt", "call", "policy")
 
 
 def declare(parser: Parser) -> None:
     parser.add_argument("--events", default=",".join(GROUPS), metavar="LIST",
-                        help=f"of {', '.join(GROUPS)} (default all of these), and {DECISIONS}, for ./corral simulate")
+                        help=f"of {', '.join(GROUPS)} (default all of these); {ARGUMENTS}: calls with their arguments; {DECISIONS}: "
+                             "for ./corral simulate")
     parser.add_argument("--output", type=Path, default=paths.BUILD / "trace", metavar="PREFIX",
                         help="PREFIX.json is for ui.perfetto.dev, PREFIX.txt as Linux's ftrace, PREFIX.records for ./corral "
                              "report and, with decisions, ./corral simulate (default build/trace)")
@@ -39,7 +41,7 @@ def _command(values: Namespace, program: list[str]) -> list[str]:
 def execute(values: Namespace, program: list[str]) -> int:
     if not program:
         raise Problem("which program is to be traced?", "such as ./corral trace -- mandelbrot 4 --mode array", WRONG_USE)
-    values.events = [options.choose(name, (*GROUPS, DECISIONS), "group of events") for name in values.events.split(",")]
+    values.events = [options.choose(name, (*GROUPS, ARGUMENTS, DECISIONS), "group of events") for name in values.events.split(",")]
     check_cores(values.cores, "qemu")
     memory = memory_mib(values.memory or (f"{debian.MEMORY_MIB}M" if values.debian else "512M"))
     argv, brought = payload.resolve(program, dynamic=values.debian)

@@ -16,7 +16,9 @@ NOT_BY_ITSELF = 0x80
 PLACEMENT_REASONS = ("created", "woken")
 MIGRATION_REASONS = ("placed", "mask", "real_time", "pushed", "pulled", "offered", "global")
 DECISIONS = range(14, 21)  # for the simulator (docs/replay.md)
-CALLED = 21
+LOST = 13
+CALLED, CALLED_WITH_ARGUMENTS = 21, 22
+WITH_ARGUMENTS = 1  # of a call that begins
 MESSAGES = ("none", "thread", "arrive", "drop_translations", "remote_call", "deferred_call", "shared_timer",
             "reschedule", "real_time_room", "pull_request", "pull_refused", "core_groups", "queues", "wall_clock", "stop")
 
@@ -86,7 +88,7 @@ class Call(Record):
     begins: bool
     thread: int
     number: int
-    values: tuple[int, ...]  # arguments; at the end the answer
+    values: tuple[int, ...]  # the arguments, if they were wanted; at the end the answer
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,7 @@ def _migration(time: int, core: int, detail: int, thread: int, data: bytes) -> R
 
 
 def _placement(time: int, core: int, detail: int, thread: int, data: bytes) -> Record:
-    chosen, candidates, *pairs = struct.unpack_from("<22H", data)
+    chosen, candidates, *pairs = struct.unpack_from("<24H", data)
     known = min(candidates, len(pairs) // 2)
     load = {pairs[2 * i]: pairs[2 * i + 1] for i in range(known)}
     return Placement(time, core, thread, PLACEMENT_REASONS[detail], chosen, candidates, load)
@@ -136,10 +138,10 @@ def _message(sent: bool, time: int, core: int, data: bytes) -> Record:
     return Message(time, core, sent, MESSAGES[kind], None if target == NO_CORE else target)
 
 
-def _called(time: int, core: int, thread: int, data: bytes) -> Iterator[Record]:
+def _called(with_arguments: bool, time: int, core: int, thread: int, data: bytes) -> Iterator[Record]:
     number_and_time, answer, *arguments = struct.unpack_from("<6Q", data)
     number = number_and_time & 0xFFFF
-    yield Call(time - (number_and_time >> 16), core, True, thread, number, tuple(arguments))
+    yield Call(time - (number_and_time >> 16), core, True, thread, number, tuple(arguments) if with_arguments else ())
     yield Call(time, core, False, thread, number, (answer,))
 
 
@@ -161,7 +163,8 @@ def _decoded(record: bytes) -> Record:
             return Interrupt(time, core, event == 8, struct.unpack_from("<I", data)[0], _text(data[4:20]))
         case 10 | 11:
             number, *values = struct.unpack_from("<6Q", data)
-            return Call(time, core, event == 10, thread, number, tuple(values if event == 10 else values[:1]))
+            known = len(values) if detail == WITH_ARGUMENTS else 0
+            return Call(time, core, event == 10, thread, number, tuple(values[: known if event == 10 else 1]))
         case 12:
             return PolicyChange(time, core, _text(data[:16]), _text(data[16:48]))
         case 13:
@@ -185,8 +188,8 @@ def _each(data: bytes) -> Iterator[Record]:
     for at in range(0, len(data), SIZE):
         record = data[at : at + SIZE]
         time, event, _, core, thread = HEAD.unpack_from(record)
-        if event == CALLED:
-            yield from _called(time, core, thread, record[HEAD.size :])
+        if event in (CALLED, CALLED_WITH_ARGUMENTS):
+            yield from _called(event == CALLED_WITH_ARGUMENTS, time, core, thread, record[HEAD.size :])
         elif event not in DECISIONS:
             yield _decoded(record)
 

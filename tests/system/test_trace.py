@@ -48,6 +48,18 @@ def ran(found: list[records.Record]) -> dict[int, list[tuple[int, int, int]]]:
     return times
 
 
+def names(found: list[records.Record]) -> dict[int, list[str]]:
+    """By thread: what it was called, one after the other."""
+    called: dict[int, list[str]] = {}
+    for record in found:
+        if isinstance(record, records.Switch):
+            for label in (record.previous, record.next):
+                names = called.setdefault(label.number, [])
+                if names[-1:] != [label.name]:
+                    names.append(label.name)
+    return called
+
+
 class OneProgram(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
@@ -108,10 +120,12 @@ class AmongDebiansPrograms(unittest.TestCase):
 
 
 class Control(SharedGuest, unittest.TestCase):
-    def records(self, command: str, events: str = "on") -> list[records.Record]:
+    def records(self, command: str, events: str = "on", kinds: tuple[int, ...] = ()) -> list[records.Record]:
+        """What a trace of the command has, or only these kinds of records of it."""
         assert self.machine is not None
         trace = f"corral-trace -e {events} /tmp/records {command} > /dev/null"
-        answer = self.machine.run(f"{trace}; od -An -v -t x1 /tmp/records")
+        wanted = " || ".join(f'$9 == "{kind:02x}"' for kind in kinds) or "1"
+        answer = self.machine.run(f"{trace}; od -An -v -t x1 -w64 /tmp/records | awk '{wanted}'")
         self.assertEqual(answer.status, 0, answer.output)
         return records.decoded(bytes.fromhex(answer.output))
 
@@ -158,6 +172,48 @@ class Control(SharedGuest, unittest.TestCase):
                 self.assertEqual(mine.pop(), record.number)
                 ended += 1
         self.assertGreater(ended, 10)
+
+    def test_calls_have_their_arguments_on_demand(self) -> None:
+        program = "sh -c 'dd if=/dev/zero bs=123 count=1 2> /dev/null | cat'"
+        for events, wanted in (("on", False), ("arguments", True), ("call,arguments", True)):
+            begun = [r for r in self.records(program, events) if isinstance(r, records.Call) and r.begins]
+            del begun[-1]  # it wants no more trace
+            with self.subTest(events=events):
+                self.assertGreater(len(begun), 20)
+                self.assertEqual({len(call.values) for call in begun} <= {4, 5}, wanted)
+                writes = [call for call in begun if call.number == 1 and (not wanted or call.values[2] == 123)]
+                self.assertGreaterEqual(len(writes), 2)  # what dd writes, and cat
+        self.assertEqual({r.values for r in self.records(program, "call") if isinstance(r, records.Call) and r.begins}, {()})
+
+    def test_a_thread_has_the_name_that_it_had_then(self) -> None:
+        called = names(self.records("/tests/mannerstest", "switch"))
+        self.assertEqual(called.pop(0), ["swapper"])
+        self.assertIn(("corral-trace", "a name that is "), {(names[0], names[-1]) for names in called.values()})
+        self.assertNotIn("<...>", sum(called.values(), []))
+        called = names(self.records("sh -c 'sleep 0.01; echo other > /proc/self/comm; sleep 0.01; true'", "switch"))
+        self.assertIn(["corral-trace", "sh", "other"], called.values())
+
+    def test_a_thread_has_the_priority_that_it_had_then(self) -> None:
+        for program, others in (("policytest", {117}), ("deadlinetest", {-1})):  # nice -3; a deadline
+            found = [r for r in self.records(f"/tests/{program}", "switch") if isinstance(r, records.Switch)]
+            with self.subTest(program=program):
+                self.assertEqual({r.next.priority for r in found if r.next.name == program}, {120} | others)
+                self.assertEqual({r.previous.priority for r in found if r.previous.number == 0}, {120})
+
+    def test_who_has_ended_is_known_by_name(self) -> None:
+        program = "sh -c 'i=0; while [ $i -lt 100 ]; do true | cat; i=$((i + 1)); done'"
+        called = names(self.records(program, "switch"))
+        self.assertGreaterEqual(sum(names[-1] == "cat" for names in called.values()), 100)
+        self.assertNotIn("<...>", sum(called.values(), []))
+
+    def test_names_outlive_the_records_in_which_they_were_given(self) -> None:
+        # The shell gets its name before the calls that fill the ring, and becomes the last program.
+        program = "sh -c 'echo other > /proc/self/comm; dd if=/dev/zero of=/dev/null bs=1 count=40000 2> /dev/null; dd if=/dev/null 2> /dev/null'"
+        found = self.records(f"taskset 1 {program}", "on", kinds=(0, records.LOST))
+        self.assertTrue(any(isinstance(record, records.Loss) for record in found))
+        called = names(found)
+        self.assertIn(["other", "dd"], called.values())
+        self.assertNotIn("<...>", sum(called.values(), []))
 
     def test_a_change_of_policy_is_told(self) -> None:
         changes = self.records("sh -c 'echo algorithm rr > /proc/sched; echo algorithm cfs > /proc/sched'", "policy")

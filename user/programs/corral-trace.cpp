@@ -2,8 +2,9 @@
 //
 //   corral-trace [-e EVENTS] [-t TAG] FILE PROGRAM [ARGUMENTS]
 //
-// EVENTS: groups of /proc/trace, such as "switch,wake" (default: all). -t: FILE is in the host's folder with this mount tag. The
-// exit status is the program's; 128 + N if a signal N ended it; 125: it could not be traced. docs/tracing.md.
+// EVENTS: groups of /proc/trace, such as "switch,wake" (default: all but those on demand; "on,arguments": with the arguments of calls,
+// too). -t: FILE is in the host's folder with this mount tag. The exit status is the program's; 128 + N if a signal N ended it; 125: it
+// could not be traced. docs/tracing.md.
 
 #include <errno.h>
 #include <fcntl.h>

@@ -78,7 +78,6 @@ void copy_context(Thread& child, Thread& parent, const CloneRequest& r) {
   // Its stack, unless it runs in the same memory beside its parent.
   if ((r.flags & (clone_vm | clone_vfork)) != clone_vm) child.signals.alternate_stack = parent.signals.alternate_stack;
   if ((r.flags & clone_child_cleartid) != 0) child.clear_child_tid = {r.child_tid};
-  memcpy(child.name, parent.name, sizeof child.name);
   child.inherit_wishes(parent);
   child.timer_slack_ns = child.usual_timer_slack_ns = parent.timer_slack_ns;
   child.node_policy = parent.node_policy;

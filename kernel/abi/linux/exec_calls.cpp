@@ -13,6 +13,7 @@
 #include "task/exit.h"
 #include "task/program.h"
 #include "task/robust_list.h"
+#include "task/thread_names.h"
 #include "task/tracees.h"
 
 namespace corral::abi {
@@ -132,7 +133,7 @@ void commit(Thread& thread, LoadedProgram& program, NextCredentials& next, std::
   thread.tls = 0;
   thread.second_base = 0;
   thread.frame.start_user(program.entry, program.places.stack_start);
-  set_name(thread.name, name);
+  thread_names::change(thread, name);
   set_name(process.name, name);
   Result<std::string_view> full = fs::name_of(file, {process.executable, sizeof process.executable - 1});
   process.executable[full ? full.value().size() : 0] = '\0';

@@ -1,7 +1,7 @@
 // prctl, personality: what a process or a thread says about itself. Source: Linux prctl(2), personality(2). What Corral has not is
 // EINVAL, as on a kernel without it.
 #include "abi/linux/capability_calls.h"
-#include "lib/memory_functions.h"
+#include "task/thread_names.h"
 
 namespace corral::abi {
 
@@ -36,7 +36,7 @@ Result<i64> change_name(Call& call) {
   char name[16] = {};
   const Result<u64> length = vm::copy_string_in(call.space, call.thread.caller, name, sizeof name - 1, call.address(1));
   if (!length && length.error() != Errno::enametoolong) return length.error();
-  memcpy(call.thread.name, name, sizeof name);
+  thread_names::change(call.thread, name);
   return 0;
 }
 

@@ -38,7 +38,8 @@ void add(std::span<const Entry> entries) {
   return Errno::enosys;
 }
 
-Errno run_system_call(Thread& thread) {
+// `made`: which call it is; of restart_syscall the one that goes on.
+[[gnu::always_inline]] inline Errno run_and_tell(Thread& thread, u64& made) {
   arch::TrapFrame& frame = thread.frame;
   // restart_syscall: the interrupted call goes on from the step that it left. There is none: a handler has ended it.
   if (frame.system_call_number() == arch::TrapFrame::restart_call_number && thread.restart.number != 0) {
@@ -46,7 +47,7 @@ Errno run_system_call(Thread& thread) {
     thread.step = thread.restart.step;
     thread.restart.number = 0;
   }
-  const u64 number = frame.system_call_number();
+  const u64 number = made = frame.system_call_number();
   Call call{thread, thread.process(), *thread.space, frame.arguments()};
   Handler handler = nullptr;
   if (number < linux_calls) {
@@ -72,6 +73,11 @@ Errno run_system_call(Thread& thread) {
   }
 }
 
+Errno run_system_call(Thread& thread) {
+  u64 made;
+  return run_and_tell(thread, made);
+}
+
 // The same for a thread whose tracer may want it to stop before and after it.
 Errno run_for_tracer(Thread& thread, bool begins) {
   switch (tracees::before_call(thread, begins)) {
@@ -92,9 +98,25 @@ Errno run_followed_system_call(Thread& thread) {
 }
 
 [[gnu::noinline]] void note_beginning(const Thread& thread, u64 stamp) {
-  trace::Call call{thread.frame.system_call_number(), {}};
-  __builtin_memcpy(call.value, thread.frame.arguments(), sizeof call.value);
-  trace::write_at(stamp, trace::Event::call_begun, 0, thread.id().value, call);
+  const u64 number = thread.frame.system_call_number();
+  if (!trace::wants(trace::Event::called_with))
+    return trace::write_words(stamp, trace::with_event(thread.trace_head(), trace::Event::call_begun, 0), number);
+  const u64* argument = thread.frame.arguments();
+  trace::write_words(stamp, trace::with_event(thread.trace_head(), trace::Event::call_begun, trace::with_arguments), number,
+                     argument[0], argument[1], argument[2], argument[3], argument[4]);
+}
+
+[[gnu::noinline]] void note_end(const Thread& thread, u64 number) {
+  const u64 head = trace::with_event(thread.trace_head(), trace::Event::call_ended, 0);
+  trace::write_words(trace::stamp(), head, number, thread.frame.result());
+}
+
+[[gnu::noinline]] void note_with_arguments(const Thread& thread, u64 begun, u64 ended, u64 number) {
+  const u64 shown = number < trace::Called::highest_number ? number : trace::Called::highest_number;
+  const u64* argument = thread.frame.arguments();
+  trace::write_words(ended, trace::with_event(thread.trace_head(), trace::Event::called_with, 0),
+                     (ended - begun) << trace::Called::number_bits | shown, thread.frame.result(), argument[0], argument[1],
+                     argument[2], argument[3]);
 }
 
 // The same while calls are traced: one record for a call that does not wait. One that waits is run again: it has begun once, and ends once.
@@ -104,31 +126,44 @@ Errno trace_system_call(Thread& thread) {
   const u64 number = thread.frame.system_call_number();
   const u64 begun = trace::stamp();
   const Errno outcome = Run(thread);
-  const i32 id = thread.id().value;
-  if (outcome == Errno::blocked) [[unlikely]] {
+  if (outcome == Errno::blocked) {
     if (begins) note_beginning(thread, begun);
-  } else if (begins) {
-    const u64 ended = trace::stamp();
-    const u64* arguments = thread.frame.arguments();
-    const u64 shown = number < trace::Called::highest_number ? number : trace::Called::highest_number;
-    const trace::Called called{(ended - begun) << trace::Called::number_bits | shown,
-                               thread.frame.result(),
-                               {arguments[0], arguments[1], arguments[2], arguments[3]}};
-    trace::write_at(ended, trace::Event::called, 0, id, called);
+  } else if (!begins) {
+    note_end(thread, number);
+  } else if (const u64 ended = trace::stamp(); trace::wants(trace::Event::called_with)) {
+    note_with_arguments(thread, begun, ended, number);
   } else {
-    trace::write(trace::Event::call_ended, 0, id, trace::Call{number, {thread.frame.result()}});
+    trace::write_words(ended, thread.trace_head(), begun, number, thread.frame.result());
   }
   return outcome;
 }
 
-// Whose calls are followed: everybody's, by the trace; those of traced threads.
-constinit Atomic<bool> trace_follows{false}, tracers_follow{false};
+// The same in twenty instructions, where stamps are the cycle counter's, nobody wants arguments and no thread has a tracer: that
+// it begins is said by what the executive noted at the entry, and still holds when it has run.
+Errno trace_briefly(Thread& thread) {
+  u64 number;
+  const Errno outcome = run_and_tell(thread, number);
+  const bool begins = thread.current_step == nullptr;
+  if (outcome == Errno::blocked) [[unlikely]] {
+    if (begins) note_beginning(thread, arch::mode_changed());
+  } else if (begins) [[likely]] {
+    trace::write_words(arch::cycle_counter(), thread.trace_head(), arch::mode_changed(), number, thread.frame.result());
+  } else {
+    note_end(thread, number);
+  }
+  return outcome;
+}
+
+// Whose calls are followed: everybody's, by the trace, with their arguments or without; those of traced threads.
+constinit Atomic<bool> trace_follows{false}, arguments_follow{false}, tracers_follow{false};
 
 Errno (*needed_step())(Thread&) {
   const bool by_trace = trace_follows.load(Order::seq_cst);
   if (tracers_follow.load(Order::seq_cst))
     return by_trace ? trace_system_call<run_followed_system_call> : run_followed_system_call;
-  return by_trace ? trace_system_call<run_system_call> : run_system_call;
+  if (!by_trace) return run_system_call;
+  const bool briefly = trace::stamps_are_cycles() && !arguments_follow.load(Order::seq_cst);
+  return briefly ? trace_briefly : trace_system_call<run_system_call>;
 }
 
 // Whoever changes one of these looks again after it: so of two at once the later one has seen both.
@@ -142,7 +177,9 @@ void choose_step(Atomic<bool>& follows, bool wanted) {
 }
 
 void follow_trace(u32 events) {
-  choose_step(trace_follows, (events & 1u << static_cast<u32>(trace::Event::called)) != 0);
+  const auto wanted = [events](trace::Event event) { return (events >> static_cast<u32>(event) & 1) != 0; };
+  arguments_follow.store(wanted(trace::Event::called_with), Order::seq_cst);
+  choose_step(trace_follows, wanted(trace::Event::called));
 }
 
 void follow_tracers(bool any) {

@@ -31,7 +31,8 @@ static_assert(offsetof(TrapFrame, r11) == CORRAL_FRAME_R11 && offsetof(TrapFrame
 static_assert(offsetof(CoreArea, core) == 0 && offsetof(CoreArea, entry_stack) == CORRAL_AREA_ENTRY_STACK &&
               offsetof(CoreArea, kernel_stack) == CORRAL_AREA_KERNEL_STACK &&
               offsetof(CoreArea, scratch) == CORRAL_AREA_SCRATCH && offsetof(CoreArea, descriptors) == 32 &&
-              offsetof(CoreArea, id) == 40 && offsetof(CoreArea, missed_nmis) == CORRAL_AREA_MISSED_NMIS);
+              offsetof(CoreArea, id) == 40 && offsetof(CoreArea, missed_nmis) == CORRAL_AREA_MISSED_NMIS &&
+              offsetof(CoreArea, mode_changed) == 80 && offsetof(CoreArea, trace_ring) == 88);
 static_assert(user_space_end == CORRAL_USER_SPACE_END && kernel_image_base == CORRAL_IMAGE_BASE);
 
 // SDM vol. 3, figure 6-8.

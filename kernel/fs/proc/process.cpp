@@ -8,6 +8,7 @@
 #include "lib/memory_functions.h"
 #include "task/authority.h"
 #include "task/executive.h"
+#include "task/thread_names.h"
 #include "task/tracees.h"
 
 namespace corral::fs::proc {
@@ -295,10 +296,8 @@ Result<void> process_comm(TextBuffer& to, const Subject& subject) {
 
 Result<void> set_process_comm(std::string_view text, const Subject& subject) {
   while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
-  Ref<Thread> thread = TRY(thread_of(subject));
-  const u64 size = smaller(text.size(), sizeof thread->name - 1);
-  memset(thread->name, 0, sizeof thread->name);
-  memcpy(thread->name, text.data(), size);
+  const Ref<Thread> thread = TRY(thread_of(subject));
+  thread_names::change(*thread, text);
   return {};
 }
 

@@ -1,6 +1,7 @@
 // /proc/trace: which events are traced. "on" (all but those on demand), "off", or names of groups ("switch wake"). See trace/trace.h, docs/tracing.md.
 //
-// The rings get their memory when tracing is switched on for the first time, and keep it: a core may be writing at any moment.
+// The rings, and the history of names, get their memory when tracing is switched on for the first time, and keep it: a core may be writing
+// at any moment.
 #include "trace/trace.h"
 #include "arch/page_table.h"
 #include "core/core.h"
@@ -10,6 +11,8 @@
 #include "memory/page_allocator.h"
 #include "sched/engine/manager.h"
 #include "sync/spin_lock.h"
+#include "task/thread_names.h"
+#include "trace/panic.h"
 
 namespace corral::fs::proc {
 
@@ -17,7 +20,7 @@ namespace {
 
 using Ring = trace::Ring<>;
 
-constexpr u64 most_pages = 512;  // of a ring: 2 MiB, 32,768 records
+constexpr u64 most_pages = 512;  // of a ring: 2 MiB, 32,768 records; as many as one page lists
 constexpr u64 fewest_pages = 8;
 // All rings together take at most one page in this many.
 constexpr u64 share = 16;
@@ -31,34 +34,57 @@ u64 pages_of_a_ring() {
   return pages;
 }
 
-// A page that lists the pages of a ring.
-void release(Ring::Page** list, u64 count) {
-  for (u64 i = 0; i < count; ++i) memory::release_page(memory::frame_of(arch::physical_of_direct(list[i])));
-  memory::release_page(memory::frame_of(arch::physical_of_direct(list)));
-}
+// Pages, and one that lists them.
+template <class Page>
+class Pages {
+ public:
+  ~Pages() {
+    for (u64 i = 0; i < count_; ++i) memory::release_page(memory::frame_of(arch::physical_of_direct(list_[i])));
+    if (list_ != nullptr) memory::release_page(memory::frame_of(arch::physical_of_direct(list_)));
+  }
+  // Once; enomem.
+  Result<void> allocate(u64 count) {
+    KERNEL_ASSERT(count * sizeof(Page*) <= page_size);
+    list_ = reinterpret_cast<Page**>(memory::contents(*TRY(memory::allocate_page(memory::Zero::no))));
+    for (; count_ < count; ++count_)
+      list_[count_] = reinterpret_cast<Page*>(memory::contents(*TRY(memory::allocate_page(memory::Zero::no))));
+    return {};
+  }
+  [[nodiscard]] Page** list() const { return list_; }
+  // Somebody has them now, for ever.
+  void let_go() {
+    list_ = nullptr;
+    count_ = 0;
+  }
+
+ private:
+  Page** list_ = nullptr;
+  u64 count_ = 0;
+};
 
 Result<void> provide(CoreId core) {
   Ring& ring = trace::ring_of(core);
   if (ring.has_memory()) return {};
   const u64 wanted = pages_of_a_ring();
-  static_assert(most_pages * sizeof(Ring::Page*) <= page_size);
-  auto** list = reinterpret_cast<Ring::Page**>(memory::contents(*TRY(memory::allocate_page(memory::Zero::no))));
-  for (u64 i = 0; i < wanted; ++i) {
-    const Result<Frame*> page = memory::allocate_page(memory::Zero::no);
-    if (!page.ok()) {
-      release(list, i);
-      return page.error();
-    }
-    list[i] = reinterpret_cast<Ring::Page*>(memory::contents(*page.value()));
-  }
-  {
-    LockGuard guard{switching};
-    if (!ring.has_memory()) {
-      ring.give_memory(list, wanted);
-      return {};
-    }
-  }
-  release(list, wanted);  // somebody else was quicker
+  Pages<Ring::Page> pages;
+  TRY(pages.allocate(wanted));
+  LockGuard guard{switching};
+  if (ring.has_memory()) return {};  // somebody else was quicker
+  ring.give_memory(pages.list(), wanted);
+  pages.let_go();
+  return {};
+}
+
+// For the names of threads that end: one for each eight records that the rings have room for.
+Result<void> provide_for_names() {
+  using Page = trace::NameHistory::Page;
+  if (thread_names::kept()) return {};
+  const u64 wanted = pages_of_a_ring() * cores::count() * Ring::records_per_page / 8 / trace::NameHistory::entries_per_page;
+  u64 count = 1;
+  while (count < most_pages && count * 2 <= wanted) count *= 2;
+  Pages<Page> pages;
+  TRY(pages.allocate(count));
+  if (thread_names::keep(pages.list(), count)) pages.let_go();
   return {};
 }
 
@@ -97,6 +123,7 @@ Result<void> trace_text(TextBuffer& to, const Subject&) {
 Result<void> set_trace(std::string_view text, const Subject&) {
   const u32 events = TRY(events_of(text));
   for (u32 i = 0; events != 0 && i < cores::count(); ++i) TRY(provide(CoreId{i}));
+  if (events != 0) TRY(provide_for_names());
   constexpr u32 decisions = 1u << static_cast<u32>(trace::Event::timeline_called);
   bool changes = false;
   {

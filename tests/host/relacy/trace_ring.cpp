@@ -1,4 +1,5 @@
-// The trace's ring under the model checker: who gives it memory, a core that writes, one that reads; two places, so that it goes round.
+// The trace's ring under the model checker: who gives it memory and says so, as /proc/trace does, a core that writes then, one that reads
+// all the time; two places, so that it goes round.
 #include "trace/ring.h"
 
 #include "relacy/model.h"
@@ -12,17 +13,22 @@ struct RingModel : rl::test_suite<RingModel<Writes, Reads>, 3> {
   Small ring;
   Small::Page pages[2];
   Small::Page* list[2] = {&pages[0], &pages[1]};
+  ModelAtomic<bool> wanted;
 
   void before() {
+    wanted.store(false, Order::relaxed);
     for (Small::Page& page : pages) {
-      for (auto& word : page.word[0]) word.store(0, Order::relaxed);
+      for (auto& word : page.word) word.store(0, Order::relaxed);
     }
   }
   void thread(unsigned index) {
     if (index == 0) {
       ring.give_memory(list, 2);
+      wanted.store(true, Order::release);
     } else if (index == 1) {
-      for (u64 number = 0; number < Writes; ++number) ring.write(ring.written() + 1, ring.written() + 1);
+      for (u64 number = 0; number < Writes; ++number) {
+        if (wanted.load(Order::acquire)) ring.write(ring.written() + 1, ring.written() + 1);
+      }
     } else {
       u64 next = 0;
       for (unsigned i = 0; i < Reads; ++i) read_one(next);

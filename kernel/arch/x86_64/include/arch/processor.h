@@ -105,7 +105,27 @@ struct alignas(64) CoreArea {
   u64 guarded_frame = 0;           // … and frame pointer
   u32 guarded_failure = 0;         // CallFailure of the last one that did not come back
   u32 guarded_looks = 0;           // NMIs in a row that found this one
+  u64 mode_changed = 0;            // offset 80: mode_changed()
+  void* trace_ring = nullptr;      // offset 88: where its trace goes (trace/trace.h); set once, at start-up
 };
+
+// What cycle_counter() said at the calling core's last change between user and kernel mode. Interrupts off; its executive alone
+// sets it.
+[[nodiscard]] inline u64 mode_changed() {
+  u64 cycles;
+  asm volatile("movq %%gs:80, %0" : "=r"(cycles));
+  return cycles;
+}
+inline void set_mode_changed(u64 cycles) {
+  asm volatile("movq %0, %%gs:80" ::"r"(cycles));
+}
+
+// CoreArea::trace_ring of the calling core.
+[[nodiscard]] inline void* core_trace_ring() {
+  void* ring;
+  asm("movq %%gs:88, %0" : "=r"(ring));
+  return ring;
+}
 
 // Boot context, on the bootstrap core, once for each other core before it is started: its descriptor tables and guarded
 // emergency stacks (for NMI, double fault, machine check). enomem: that core must be left out. The bootstrap core's
