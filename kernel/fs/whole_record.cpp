@@ -43,6 +43,9 @@ class Reading {
         put(whole_, trace::Migration{own_name(), priority(), from, to});
         break;
       }
+      case Event::placed: placed(known<trace::Placement>()); break;
+      case Event::message_sent:
+      case Event::message_taken: put(whole_, known<trace::Message>()); break;
       case Event::call_begun:
         if (found_.detail != trace::with_arguments) put(whole_, trace::Call{found_.data[0], {}});
         break;
@@ -61,6 +64,18 @@ class Reading {
   }
 
  private:
+  template <class Data>
+  [[nodiscard]] Data known() const {
+    Data data;
+    __builtin_memcpy(&data, found_.data, sizeof data);
+    return data;
+  }
+
+  void placed(trace::Placement placement) {
+    for (u32 i = placement.candidates; i < trace::Placement::most; ++i) placement.candidate[i] = {};
+    put(whole_, placement);
+  }
+
   void switched(u64 next) {
     const i32 thread = trace::thread_in(next);
     put(whole_, trace::Switch{{name_of(thread), trace::priority_in(next), thread}, own_name(), priority()});

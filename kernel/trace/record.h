@@ -84,7 +84,7 @@ struct Placement {
   struct {
     u16 core;
     u16 runnable;
-  } candidate[most];  // what is behind the last one has no meaning
+  } candidate[most];
 };
 struct Message {
   u32 type;
@@ -119,7 +119,7 @@ struct Loss {
 // ---- what it is in a ring, where that is something else ------------------------------------------------------------------
 
 // switched: one word, a head that says who runs next. waking, woken, created: one word, the core. migrated: two words, from and to.
-// Interrupt: its number alone.
+// Interrupt: its number alone. Placement: what is behind the last candidate has no meaning.
 struct CalledInRing {  // of `called`
   u64 begun;  // a stamp
   u64 number;

@@ -14,6 +14,8 @@ from lab.trace import ftrace, records
 
 PROGRAM = ("mandelbrot", "8", "--mode", "array", "--iterations", "500")
 MANDELBROT = paths.USER_BUILD / "programs" / "mandelbrot"
+HEADER = 16  # bytes of a record before its data
+PLACED, MESSAGES = 5, (6, 7)  # kernel/trace/record.h: Event
 ON_LINUX = (
     "mkdir /t; mount -t tracefs none /t; cd /t; "
     "for e in switch waking wakeup wakeup_new migrate_task; do echo 1 > events/sched/sched_$e/enable; done; "
@@ -120,14 +122,17 @@ class AmongDebiansPrograms(unittest.TestCase):
 
 
 class Control(SharedGuest, unittest.TestCase):
-    def records(self, command: str, events: str = "on", kinds: tuple[int, ...] = ()) -> list[records.Record]:
+    def bytes_of(self, command: str, events: str = "on", kinds: tuple[int, ...] = ()) -> bytes:
         """What a trace of the command has, or only these kinds of records of it."""
         assert self.machine is not None
         trace = f"corral-trace -e {events} /tmp/records {command} > /dev/null"
         wanted = " || ".join(f'$9 == "{kind:02x}"' for kind in kinds) or "1"
         answer = self.machine.run(f"{trace}; od -An -v -t x1 -w64 /tmp/records | awk '{wanted}'")
         self.assertEqual(answer.status, 0, answer.output)
-        return records.decoded(bytes.fromhex(answer.output))
+        return bytes.fromhex(answer.output)
+
+    def records(self, command: str, events: str = "on", kinds: tuple[int, ...] = ()) -> list[records.Record]:
+        return records.decoded(self.bytes_of(command, events, kinds))
 
     def run_in_guest(self, command: str) -> guest.Answer:
         assert self.machine is not None
@@ -173,6 +178,17 @@ class Control(SharedGuest, unittest.TestCase):
                 ended += 1
         self.assertGreater(ended, 10)
 
+    def test_what_a_record_has_no_use_for_is_zero(self) -> None:
+        """In a ring older records and the kernel's stack may be seen there."""
+        text = self.bytes_of("sh -c 'for i in 1 2 3 4; do cat /proc/stat | wc; done'", "on", (PLACED, *MESSAGES))
+        seen = set()
+        for at in range(0, len(text), records.SIZE):
+            record = text[at : at + records.SIZE]
+            used = HEADER + (4 + 4 * record[HEADER + 2] if record[8] == PLACED else 8)
+            self.assertEqual(record[used:].strip(b"\0"), b"", record.hex())
+            seen.add(record[8])
+        self.assertEqual(seen, {PLACED, *MESSAGES})
+
     def test_calls_have_their_arguments_on_demand(self) -> None:
         program = "sh -c 'dd if=/dev/zero bs=123 count=1 2> /dev/null | cat'"
         for events, wanted in (("on", False), ("arguments", True), ("call,arguments", True)):
@@ -194,10 +210,11 @@ class Control(SharedGuest, unittest.TestCase):
         self.assertIn(["corral-trace", "sh", "other"], called.values())
 
     def test_a_thread_has_the_priority_that_it_had_then(self) -> None:
-        for program, others in (("policytest", {117}), ("deadlinetest", {-1})):  # nice -3; a deadline
-            found = [r for r in self.records(f"/tests/{program}", "switch") if isinstance(r, records.Switch)]
-            with self.subTest(program=program):
-                self.assertEqual({r.next.priority for r in found if r.next.name == program}, {120} | others)
+        for command, name, priorities in (("sh -c 'renice 5 $$ > /dev/null; sleep 0.02; true'", "sleep", {125}),
+                                          ("/tests/deadlinetest", "deadlinetest", {120, -1})):
+            found = [r for r in self.records(command, "switch") if isinstance(r, records.Switch)]
+            with self.subTest(command=command):
+                self.assertEqual({r.next.priority for r in found if r.next.name == name}, priorities)
                 self.assertEqual({r.previous.priority for r in found if r.previous.number == 0}, {120})
 
     def test_who_has_ended_is_known_by_name(self) -> None:
