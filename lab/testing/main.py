@@ -31,7 +31,7 @@ def declare(parser: Parser) -> None:
     parser.add_argument("--suite", action="append", metavar="NAME", help=f"only this suite: {', '.join(SUITES)}")
     parser.add_argument("--durations", type=positive, default=0, metavar="N", help="name the N slowest at the end")
     parser.add_argument("--jobs", type=positive, default=min(2, os.cpu_count() or 1), metavar="N",
-                        help="so many files of whole-system tests side by side (default: 2, on one processor 1)")
+                        help="so many files of tests in Python side by side (default: 2, on one processor 1)")
     much = parser.add_mutually_exclusive_group()
     much.add_argument("--quick", action="store_true", help="leave out the slow tests")
     much.add_argument("--all", action="store_true", help="also those that take hours: all of what else a sample is taken of")
@@ -53,7 +53,7 @@ def _suites(verbose: bool, jobs: int, selection: Selection, tally: Tally) -> dic
         python_tests.run("simulator", paths.SIMULATOR_TESTS, selection, tally, jobs)
 
     return {
-        "lab": lambda: python_tests.run("lab", paths.LAB_TESTS, selection, tally),
+        "lab": lambda: python_tests.run("lab", paths.LAB_TESTS, selection, tally, jobs),
         "style": lambda: style_tests.run(selection, tally, verbose=verbose),
         "models": lambda: model_tests.run(selection, tally),
         "host": lambda: host_tests.run(selection, tally, verbose=verbose),

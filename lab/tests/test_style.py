@@ -9,6 +9,7 @@ from pathlib import Path
 from lab import paths
 from lab.testing import style_tests
 
+LONG = True
 SUFFIXES = (".cpp", ".h", ".c")
 FORMAT = ["clang-format-19", "--dry-run", "-Werror", "--style=file"]
 PLACE = re.compile(r"^(\S[^:\n]*):\d+:\d+: error: code should be clang-formatted", re.MULTILINE)
