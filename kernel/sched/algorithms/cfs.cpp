@@ -8,6 +8,7 @@
 // another core) it is relative to minimum_ as it was at the last pick() or charge() of it. So it means the same on every
 // core, and nothing has to be told to the algorithm when an entity goes to sleep.
 #include "lib/planted.h"
+#include "lib/token_bucket.h"
 #include "sched/scheduling_algorithm.h"
 #include "sched/virtual_time.h"
 
@@ -22,9 +23,10 @@ class CompletelyFair final : public SchedulingAlgorithm {
       {"undisturbed", Unit::percent_of_tick, 0, 10'000, 25, "the beginning of a turn, in which no woken thread preempts"},
       {"overdue", Unit::percent_of_tick, 0, 10'000, 125,
        "how far a running thread is ahead of a woken one that preempts at once"},
+      {"calm", Unit::percent_of_tick, 0, 10'000, 12, "time between threads that preempt at once, but for three in a row"},
       {"credit", Unit::percent_of_tick, 0, 10'000, 300, "how far behind the others a sleeper may come back"},
   };
-  enum : size_t { latency, turn, lead, undisturbed, overdue, credit };
+  enum : size_t { latency, turn, lead, undisturbed, overdue, calm, credit };
 
   explicit CompletelyFair(const AlgorithmParameters& parameters)
       : latency_{parameters.tunables.number(latency)},
@@ -32,7 +34,8 @@ class CompletelyFair final : public SchedulingAlgorithm {
         wake_up_lead_{parameters.tunables.number(lead)},
         undisturbed_{parameters.tunables.number(undisturbed)},
         overdue_{parameters.tunables.number(overdue)},
-        sleeper_credit_{parameters.tunables.number(credit)} {}
+        sleeper_credit_{parameters.tunables.number(credit)},
+        at_once_{Duration{parameters.tunables.number(calm)}, 3} {}
 
   void enqueue(SchedulingEntity& entity, EnqueueReason reason, Instant now) override {
     i64 lag = runtime_of(entity);  // behind (< 0) or ahead (> 0) of the minimum
@@ -67,6 +70,7 @@ class CompletelyFair final : public SchedulingAlgorithm {
     // SCHED_BATCH and SCHED_IDLE take nobody's turn.
     if (reason == EnqueueReason::woken && entity.policy == SchedulingPolicy::other && tree_.first() == &entity) {
       challenger_ = &entity;
+      challenger_passes_ = false;
     }
     ++waiting_;
     weight_waiting_ += entity.weight;
@@ -103,7 +107,7 @@ class CompletelyFair final : public SchedulingAlgorithm {
     if (first == nullptr) return never;
     const i64 ahead = minimum_ + runtime_of(running) - runtime_of(*first);
     i64 left = slice_of(running) - turn_used_.ns;
-    if (challenger_ == first) left = least_of(left, left_beside(*first, running, ahead));
+    if (challenger_ == first) left = least_of(left, left_beside(*first, running, ahead, now));
     return left > 0 ? now + Duration{left} : now;
   }
 
@@ -132,10 +136,14 @@ class CompletelyFair final : public SchedulingAlgorithm {
     return share > minimum_slice_ ? share : minimum_slice_;
   }
 
-  // How long `running` may go on, ahead of a woken entity by so much, in ns; at most 0: it is to be preempted.
-  [[nodiscard]] i64 left_beside(const SchedulingEntity& woken, const SchedulingEntity& running, i64 ahead) const {
-    // Who runs seldom is far behind. Those who talk, and run as much as each other, are not.
-    if (ahead > virtual_time(overdue_, woken.weight)) return 0;
+  // How long `running` may go on, ahead of the challenger by so much, in ns; at most 0: it is to be preempted.
+  i64 left_beside(const SchedulingEntity& woken, const SchedulingEntity& running, i64 ahead, Instant now) {
+    // Who runs seldom is far behind. So may be those who listen, as they need less time than who talks: at every word they
+    // would preempt, and changing places at every word would keep them behind. There are only so many who seldom run.
+    if (ahead > virtual_time(overdue_, woken.weight)) {
+      if (!challenger_passes_) challenger_passes_ = at_once_.take(now);
+      if (challenger_passes_) return 0;
+    }
     const i64 lead = virtual_time(wake_up_lead_, woken.weight);
     const i64 undisturbed = undisturbed_ - turn_used_.ns;
     const i64 until_ahead = ahead > lead ? 0 : real_time(lead - ahead, running.weight) + 1;
@@ -152,12 +160,14 @@ class CompletelyFair final : public SchedulingAlgorithm {
   i64 minimum_ = 0;       // virtual ns
   Duration turn_used_{};  // by the running entity since it was picked
   const SchedulingEntity* challenger_ = nullptr;  // woken during this turn, and first then; only compared, never followed
+  bool challenger_passes_ = false;                // it preempts at once
   const i64 latency_;         // ns in which everyone who waits should have a turn
   const i64 minimum_slice_;   // ns: shorter turns would cost more in switches than they gain
   const i64 wake_up_lead_;    // ns that the running entity may be ahead of a woken one without being preempted
   const i64 undisturbed_;     // ns of each turn in which no woken entity preempts: else two that talk switch at every word
-  const i64 overdue_;         // ns that the running entity is ahead of a woken one that preempts it at once
+  const i64 overdue_;         // ns that the running entity is ahead of a woken one that may preempt it at once
   const i64 sleeper_credit_;  // virtual ns that a sleeper may come back behind the minimum
+  TokenBucket at_once_;       // for those who preempt at once
 };
 
 }  // namespace corral::sched

@@ -280,6 +280,33 @@ TEST(Cfs, AWokenThreadThatSeldomRunsPreemptsAtOnce) {
   }
 }
 
+TEST(Cfs, OnlySoManyPreemptAtOnce) {
+  // A writer that is preempted at every word, by readers that are far behind.
+  for (const auto& [algorithm, most] :
+       {std::pair{"cfs", 2 + 21}, std::pair{"cfs:calm=25", 2 + 10}, std::pair{"cfs:calm=0", 400}}) {
+    OwnedAlgorithm cfs{algorithm, parameters};
+    SchedulingEntity writer;
+    std::array<SchedulingEntity, 400> readers;
+    Instant now = Instant{} + seconds(1);
+    cfs->enqueue(writer, EnqueueReason::migrated, now);
+    ASSERT_EQ(cfs->pick(now).entity, &writer);
+    int at_once = 0;
+    for (SchedulingEntity& reader : readers) {  // for 10 ms
+      now = now + microseconds(25);
+      cfs->charge(writer, microseconds(25), now);
+      cfs->enqueue(reader, EnqueueReason::woken, now);
+      const bool preempts = cfs->review(writer, now) == now;
+      EXPECT_EQ(cfs->review(writer, now) == now, preempts) << "asked again";
+      if (preempts) ++at_once;
+      cfs->dequeue(reader, now);
+      // Its turn begins anew, so that it is not over by itself.
+      cfs->enqueue(writer, EnqueueReason::preempted, now);
+      ASSERT_EQ(cfs->pick(now).entity, &writer);
+    }
+    EXPECT_EQ(at_once, most) << algorithm;
+  }
+}
+
 TEST(Cfs, AWokenThreadThatLeftIsNotTakenForANewOneInItsMemory) {
   OwnedAlgorithm cfs{"cfs", parameters};
   SchedulingEntity running, woken;
