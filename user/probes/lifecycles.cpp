@@ -5,7 +5,8 @@
 // A worker is a process, one for each core by default. In each turn it makes threads that return, a child that ends itself, one
 // that is killed while it waits, one that ends with threads still alive, one whose thread executes another program, and an
 // orphan, which whoever adopts it waits for. What remains after that is for the caller to look at: nothing must.
-// The last line: "lifecycles: N processes, M threads, SECONDS s". Runs on Linux as well.
+// A load of real-time threads leaves whoever adopts little time, and a user may have only so many processes: who is refused
+// another one for that waits for a while. The last line: "lifecycles: N processes, M threads, SECONDS s". Runs on Linux as well.
 
 #include "probes/argument.h"
 #include "tests/check.h"
@@ -22,6 +23,7 @@ constexpr char usage[] = "lifecycles SECONDS [WORKERS]";
 constexpr int most_workers = 64;
 constexpr int threads_in_turn = 8;
 constexpr size_t stack_bytes = 16384;
+constexpr int patience_ms = 10000;
 
 struct alignas(64) Count {
   volatile long processes, threads;
@@ -43,12 +45,23 @@ void* execute(void*) {
   _exit(3);
 }
 
+// What `make` answers that is not EAGAIN, or at last that.
+template <typename Make>
+int patiently(Make make) {
+  int answer = make();
+  for (int waited = 0; answer == EAGAIN && waited < patience_ms; ++waited) {
+    check_sleep_us(1000);
+    answer = make();
+  }
+  return answer;
+}
+
 pthread_t thread(void* (*body)(void*)) {
   pthread_attr_t small;
   CHECK_EQ(pthread_attr_init(&small), 0);
   CHECK_EQ(pthread_attr_setstacksize(&small, stack_bytes), 0);
   pthread_t made;
-  CHECK_EQ(pthread_create(&made, &small, body, nullptr), 0);
+  CHECK_EQ(patiently([&] { return pthread_create(&made, &small, body, nullptr); }), 0);
   return made;
 }
 
@@ -60,8 +73,8 @@ int status_of(pid_t child) {
 
 template <typename Body>
 pid_t child(Body body) {
-  const pid_t made = fork();
-  CHECK(made >= 0);
+  pid_t made = -1;
+  CHECK_EQ(patiently([&] { return (made = fork()) < 0 ? errno : 0; }), 0);
   if (made == 0) body();
   return made;
 }
