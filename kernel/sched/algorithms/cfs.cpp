@@ -29,13 +29,13 @@ class CompletelyFair final : public SchedulingAlgorithm {
   enum : size_t { latency, turn, lead, undisturbed, overdue, calm, credit };
 
   explicit CompletelyFair(const AlgorithmParameters& parameters)
-      : latency_{parameters.tunables.number(latency)},
+      : at_once_{Duration{parameters.tunables.number(calm)}, 3},
+        latency_{parameters.tunables.number(latency)},
         minimum_slice_{parameters.tunables.number(turn)},
         wake_up_lead_{parameters.tunables.number(lead)},
         undisturbed_{parameters.tunables.number(undisturbed)},
         overdue_{parameters.tunables.number(overdue)},
-        sleeper_credit_{parameters.tunables.number(credit)},
-        at_once_{Duration{parameters.tunables.number(calm)}, 3} {}
+        sleeper_credit_{parameters.tunables.number(credit)} {}
 
   void enqueue(SchedulingEntity& entity, EnqueueReason reason, Instant now) override {
     i64 lag = runtime_of(entity);  // behind (< 0) or ahead (> 0) of the minimum
@@ -70,7 +70,6 @@ class CompletelyFair final : public SchedulingAlgorithm {
     // SCHED_BATCH and SCHED_IDLE take nobody's turn.
     if (reason == EnqueueReason::woken && entity.policy == SchedulingPolicy::other && tree_.first() == &entity) {
       challenger_ = &entity;
-      challenger_passes_ = false;
     }
     ++waiting_;
     weight_waiting_ += entity.weight;
@@ -105,10 +104,11 @@ class CompletelyFair final : public SchedulingAlgorithm {
   Instant review(const SchedulingEntity& running, Instant now) override {
     const SchedulingEntity* first = tree_.first();
     if (first == nullptr) return never;
+    if (challenger_ != first) return after(left_of_turn(running), now);
     const i64 ahead = minimum_ + runtime_of(running) - runtime_of(*first);
-    i64 left = slice_of(running) - turn_used_.ns;
-    if (challenger_ == first) left = least_of(left, left_beside(*first, running, ahead, now));
-    return left > 0 ? now + Duration{left} : now;
+    if (ahead > virtual_time(overdue_, first->weight)) [[unlikely]]
+      return beside_overdue(*first, running, ahead, now);
+    return after(left_beside(*first, running, ahead), now);
   }
 
   u32 waiting() const override { return waiting_; }
@@ -136,18 +136,29 @@ class CompletelyFair final : public SchedulingAlgorithm {
     return share > minimum_slice_ ? share : minimum_slice_;
   }
 
-  // How long `running` may go on, ahead of the challenger by so much, in ns; at most 0: it is to be preempted.
-  i64 left_beside(const SchedulingEntity& woken, const SchedulingEntity& running, i64 ahead, Instant now) {
-    // Who runs seldom is far behind. So may be those who listen, as they need less time than who talks: at every word they
-    // would preempt, and changing places at every word would keep them behind. There are only so many who seldom run.
-    if (ahead > virtual_time(overdue_, woken.weight)) {
-      if (!challenger_passes_) challenger_passes_ = at_once_.take(now);
-      if (challenger_passes_) return 0;
-    }
+  [[nodiscard]] i64 left_of_turn(const SchedulingEntity& running) const { return slice_of(running) - turn_used_.ns; }
+
+  // How long `running` may go on, ahead of a woken entity by so much, in ns; at most 0: it is to be preempted.
+  [[nodiscard]] i64 left_beside(const SchedulingEntity& woken, const SchedulingEntity& running, i64 ahead) const {
     const i64 lead = virtual_time(wake_up_lead_, woken.weight);
-    const i64 undisturbed = undisturbed_ - turn_used_.ns;
     const i64 until_ahead = ahead > lead ? 0 : real_time(lead - ahead, running.weight) + 1;
-    return undisturbed > until_ahead ? undisturbed : until_ahead;
+    i64 left = undisturbed_ - turn_used_.ns;
+    if (left < until_ahead) left = until_ahead;
+    // As no turn is shorter than minimum_slice_, how long this one is has mostly not to be known.
+    if (left + turn_used_.ns <= minimum_slice_) return left;
+    return least_of(left, left_of_turn(running));
+  }
+
+  // Left ns from `now` on.
+  static Instant after(i64 left, Instant now) { return left > 0 ? now + Duration{left} : now; }
+
+  // Who runs seldom is far behind. So is who listens, and stays so by preempting at every word: hence tokens.
+  [[gnu::cold]] Instant beside_overdue(const SchedulingEntity& woken, const SchedulingEntity& running, i64 ahead, Instant now) {
+    const bool may_already = &woken == passing_ && woken.last_ran == passing_last_ran_;
+    if (!may_already && !at_once_.take(now)) return after(left_beside(woken, running, ahead), now);
+    passing_ = &woken;
+    passing_last_ran_ = woken.last_ran;
+    return now;
   }
 
   void raise_minimum(i64 to) {
@@ -159,15 +170,19 @@ class CompletelyFair final : public SchedulingAlgorithm {
   u64 weight_waiting_ = 0;
   i64 minimum_ = 0;       // virtual ns
   Duration turn_used_{};  // by the running entity since it was picked
-  const SchedulingEntity* challenger_ = nullptr;  // woken during this turn, and first then; only compared, never followed
-  bool challenger_passes_ = false;                // it preempts at once
+  TokenBucket at_once_;   // for those who preempt at once
+
+  // Only compared, never followed.
+  const SchedulingEntity* challenger_ = nullptr;  // woken during this turn, and first then
+  const SchedulingEntity* passing_ = nullptr;     // had the last token
+  Instant passing_last_ran_{};                    // had run when it got that
+
   const i64 latency_;         // ns in which everyone who waits should have a turn
   const i64 minimum_slice_;   // ns: shorter turns would cost more in switches than they gain
   const i64 wake_up_lead_;    // ns that the running entity may be ahead of a woken one without being preempted
   const i64 undisturbed_;     // ns of each turn in which no woken entity preempts: else two that talk switch at every word
   const i64 overdue_;         // ns that the running entity is ahead of a woken one that may preempt it at once
   const i64 sleeper_credit_;  // virtual ns that a sleeper may come back behind the minimum
-  TokenBucket at_once_;       // for those who preempt at once
 };
 
 }  // namespace corral::sched
