@@ -8,6 +8,7 @@ and a test that fails because of that is worth nothing.
 from __future__ import annotations
 
 import codecs
+import contextlib
 import functools
 import itertools
 import os
@@ -206,6 +207,10 @@ class Guest:
         self.kill()
         if self._qmp is not None:
             self._qmp.close()
+        for pipe in (self._child.stdin, self._child.stdout):
+            assert pipe is not None
+            with contextlib.suppress(OSError):  # what was typed last may not have been taken any more
+                pipe.close()
         violation = verdict.violation(self.text + self.debug_console()) if self._invariants_hold and error is None else ""
         said = self.said() if violation else ""
         shutil.rmtree(self._directory, ignore_errors=True)

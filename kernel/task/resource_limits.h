@@ -36,7 +36,7 @@ struct ResourceLimits {
   u64 stack = 8u << 20;
   u64 core = 0;
   u64 resident = no_limit;
-  u64 processes = 4096;  // and threads, of the user
+  u64 processes = 16383;  // and threads, of the user: half of how many there may be (task/process_table.h), as Linux has it
   u64 open_files = 1024;
   u64 locked_memory = 8u << 20;
   u64 address_space = no_limit;

@@ -135,6 +135,10 @@ TEST(RoundRobin, QuantaGoOnWhileAloneWithoutATick) {
 struct Share {
   std::vector<i32> nice;
 };
+void PrintTo(const Share& share, std::ostream* to) {
+  *to << "nice";
+  for (const i32 nice : share.nice) *to << ' ' << nice;
+}
 
 class CfsShares : public testing::TestWithParam<Share> {};
 

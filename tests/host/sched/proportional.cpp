@@ -19,6 +19,10 @@ struct Mix {
   const char* algorithm;
   std::vector<i32> nice;
 };
+void PrintTo(const Mix& mix, std::ostream* to) {
+  *to << mix.algorithm;
+  for (const i32 nice : mix.nice) *to << ' ' << nice;
+}
 
 class Shares : public testing::TestWithParam<Mix> {};
 
