@@ -16,7 +16,7 @@ class TokenBucket {
   // Whether there is one, which is gone then. `now` does not go back.
   constexpr bool take(Instant now) {
     const Instant full = now > full_ ? now : full_;
-    if ((full - now) > spread_) return false;
+    if (full - now > spread_) return false;
     full_ = full + interval_;
     return true;
   }

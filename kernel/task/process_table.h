@@ -12,7 +12,7 @@ class ProcessTable {
  public:
   // The highest number that is given away, and how many threads there may be. As Linux's pid_max and threads-max.
   static inline constinit Setting highest_id{32768, 301, 4'194'304};
-  static inline constinit Setting most_threads{32767, 20, 0x3fff'ffff};
+  static inline constinit Setting most_threads{most_threads_at_boot, 20, 0x3fff'ffff};
 
   // A number that no process or thread has; eagain: none left, or too many threads.
   Result<i32> allocate_id() REQUIRES(lock);

@@ -7,6 +7,7 @@
 namespace corral {
 
 inline constexpr u64 no_limit = ~u64{0};
+inline constexpr u64 most_threads_at_boot = 32767;  // at all, until it is changed (ProcessTable::most_threads)
 
 struct ResourceLimits {
   enum Resource : u32 {
@@ -36,7 +37,7 @@ struct ResourceLimits {
   u64 stack = 8u << 20;
   u64 core = 0;
   u64 resident = no_limit;
-  u64 processes = 16383;  // and threads, of the user: half of how many there may be (task/process_table.h), as Linux has it
+  u64 processes = most_threads_at_boot / 2;  // and threads, of the user; as Linux has it
   u64 open_files = 1024;
   u64 locked_memory = 8u << 20;
   u64 address_space = no_limit;

@@ -56,7 +56,7 @@ def script(runs: Runs) -> str:
 def _command(point: Point) -> str:
     if point.tool == "threadload":
         return f"/host/threadload {point.threads} real-time {point.share} seed $seed || exit 1"
-    program = f"/host/{load.LINKER} --library-path /host /host/sysbench {SYSBENCH_WORDS.format(threads=point.threads)}"
+    program = load.call(f"sysbench {SYSBENCH_WORDS.format(threads=point.threads)}")
     return f"/host/corral-region reset; {program} || exit 1; /host/corral-region dump"
 
 

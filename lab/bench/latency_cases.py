@@ -64,8 +64,8 @@ QUICK = ("other-compute", "fifo-loaded", "requests-compute")
 # As /bin/sh of both systems knows it. Who has fewer samples than loops was not slow: cyclictest ends when its first thread is done.
 
 SUMMARY = r"""
-run() { /host/LINKER --library-path /host /host/"$@"; }
-background() { /host/LINKER --library-path /host /host/"$@" > /dev/null 2>&1 & loads="$loads $!"; }
+run() { CALL; }
+background() { CALL > /dev/null 2>&1 & loads="$loads $!"; }
 end_loads() { for one in $loads; do kill -9 $one; wait $one 2> /dev/null; done; loads=; }
 summary() {
   sed -n 's/^ *"\([0-9]*\)": \([0-9]*\),*$/\1 \2/p; s/^ *"\(cycles\|max\)": \([0-9]*\),*$/\1 \2/p' /tmp/latency.json | sort -n | awk '
@@ -75,7 +75,7 @@ summary() {
     { value[++n] = $1; count[n] = $2 }
     END { print "samples=" all, "p50=" at(0.5), "p99=" at(0.99), "worst=" worst }'
 }
-""".replace("LINKER", load.LINKER)
+""".replace("CALL", load.call())
 
 
 def parse(text: str) -> dict[str, float]:

@@ -109,9 +109,14 @@ def programs(names: frozenset[str]) -> dict[str, bytes]:
     return found
 
 
+def call(command: str = '"$@"') -> str:
+    """How a guest's shell runs one of programs(), which stand in /host with all that they need; the words of its own by default."""
+    return f"/host/{LINKER} --library-path /host /host/{command}"
+
+
 def script(plan: Plan) -> str:
     """Runs everything, prints at the end: the serial line would disturb what follows it."""
-    lines = [f'run() {{ /host/{LINKER} --library-path /host /host/"$@" 2>&1; }}', "results="]
+    lines = [f"run() {{ {call()} 2>&1; }}", "results="]
     for load in plan.loads:
         lines.append(f'results="$results{MARK}{load.name}')
         lines.append(f'$(run {load.program} {load.arguments(plan.instrument)})')

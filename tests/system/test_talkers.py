@@ -23,7 +23,7 @@ class Readers(unittest.TestCase):
     """They need a little less time than their writers, so they are behind; the timeline lets only so many preempt at once for that."""
 
     def test_they_do_not_preempt_at_every_word(self) -> None:
-        hackbench = f"/host/{load.LINKER} --library-path /host /host/hackbench -p -g {GROUPS} -f {PAIRS} -l {LOOPS}"
+        hackbench = load.call(f"hackbench -p -g {GROUPS} -f {PAIRS} -l {LOOPS}")
         with guest.corral(1, options=UNDISTURBED, seed=SEED, files=load.programs(frozenset({"hackbench"})), memory_mib=load.MEMORY_MIB) as machine:
             machine.prompt()
             for time in range(TIMES):

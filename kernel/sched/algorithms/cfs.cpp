@@ -27,9 +27,10 @@ class CompletelyFair final : public SchedulingAlgorithm {
       {"credit", Unit::percent_of_tick, 0, 10'000, 300, "how far behind the others a sleeper may come back"},
   };
   enum : size_t { latency, turn, lead, undisturbed, overdue, calm, credit };
+  static constexpr u32 in_a_row = 3;  // who preempt at once without calm between them
 
   explicit CompletelyFair(const AlgorithmParameters& parameters)
-      : at_once_{Duration{parameters.tunables.number(calm)}, 3},
+      : at_once_{Duration{parameters.tunables.number(calm)}, in_a_row},
         latency_{parameters.tunables.number(latency)},
         minimum_slice_{parameters.tunables.number(turn)},
         wake_up_lead_{parameters.tunables.number(lead)},
@@ -149,7 +150,7 @@ class CompletelyFair final : public SchedulingAlgorithm {
     return least_of(left, left_of_turn(running));
   }
 
-  // Left ns from `now` on.
+  // When `left` ns are over: at once if there are none.
   static Instant after(i64 left, Instant now) { return left > 0 ? now + Duration{left} : now; }
 
   // Who runs seldom is far behind. So is who listens, and stays so by preempting at every word: hence tokens.

@@ -1,8 +1,9 @@
+// A token bucket: how many at once, and how many on the long run.
 #include "lib/token_bucket.h"
 
-#include "gtest/gtest.h"
+#include <gtest/gtest.h>
 
-namespace corral::test {
+namespace corral {
 namespace {
 
 TEST(TokenBucket, SomeAtOnceAndThenOneInEachInterval) {
@@ -40,4 +41,4 @@ TEST(TokenBucket, WithoutAnIntervalThereIsNoEnd) {
 }
 
 }  // namespace
-}  // namespace corral::test
+}  // namespace corral
