@@ -17,8 +17,9 @@ namespace corral::clock {
 namespace {
 
 struct Parameters {
-  const ClockSource* source = nullptr;
+  const ClockSource* source = nullptr;  // null: there is no clock yet
   ClockScale scale;
+  bool by_cycles = false;  // the source is the cycle counter: read without asking it
   u32 bits = 64;
   u64 start_ticks = 0;
   i64 start_ns = 0;
@@ -28,12 +29,14 @@ struct Parameters {
 constexpr u32 most_sources = 8;
 constinit Parameters parameters[most_sources];
 constinit u32 used = 0;  // bootstrap core only
-constinit Atomic<const Parameters*> current{nullptr};
+constinit const Parameters none;
+constinit Atomic<const Parameters*> current{&none};
 constinit SpinLock publishing{Rank::clock_page, "clock-page"};
 constinit Atomic<i64> wall_time_at_boot{0};  // written under the lock
 constinit ClockPage* published GUARDED_BY(publishing) = nullptr;
 
 u64 ticks_of(const Parameters& p) {
+  if (p.by_cycles) return arch::ordered_cycle_counter();
   if (p.bits >= 64) return p.source->read();
   return p.extension.extend(p.bits, [&p] { return p.source->read(); });
 }
@@ -41,14 +44,21 @@ u64 ticks_of(const Parameters& p) {
 Instant time_of(const Parameters& p, u64 ticks) {
   const i64 elapsed = static_cast<i64>(ticks - p.start_ticks);
   // Another core's counter may lag by a few ticks just after the start: that is the start.
-  return {p.start_ns + (elapsed > 0 ? p.scale.to_ns(static_cast<u64>(elapsed)) : 0)};
+  if (elapsed <= 0) [[unlikely]]
+    return {p.start_ns};
+  return {p.start_ns + p.scale.to_ns(static_cast<u64>(elapsed))};
+}
+
+// It keeps all registers, so that it costs nothing where nobody calls it.
+[[gnu::noinline, clang::preserve_most]] Instant now_by_source(const Parameters& p) {
+  return p.source == nullptr ? Instant{} : time_of(p, ticks_of(p));
 }
 
 void publish() REQUIRES(publishing) {
   const Parameters* p = current.load(Order::relaxed);
-  if (published == nullptr || p == nullptr) return;
+  if (published == nullptr || p->source == nullptr) return;
   ClockFacts facts;
-  facts.by_counter = p->source->readable_by_programs() ? 1 : 0;
+  facts.by_counter = p->by_cycles ? 1 : 0;
   facts.start_ticks = p->start_ticks;
   facts.start_ns = p->start_ns;
   facts.scale = p->scale;
@@ -59,18 +69,18 @@ void publish() REQUIRES(publishing) {
 }  // namespace
 
 Instant now() {
-  const Parameters* p = current.load(Order::acquire);
-  return p == nullptr ? Instant{} : time_of(*p, ticks_of(*p));
+  const Parameters& p = *current.load(Order::acquire);
+  return p.by_cycles ? time_of(p, arch::ordered_cycle_counter()) : now_by_source(p);
 }
 
 Instant time_at(u64 ticks) {
   const Parameters* p = current.load(Order::acquire);
-  KERNEL_ASSERT(p != nullptr && p->bits >= 64);
+  KERNEL_ASSERT(p->source != nullptr && p->bits >= 64);
   return time_of(*p, ticks);
 }
 
 void spin(Duration time) {
-  KERNEL_ASSERT(current.load(Order::relaxed) != nullptr);
+  KERNEL_ASSERT(current.load(Order::relaxed)->source != nullptr);
   const Instant end = now() + time;
   while (now() < end) arch::pause();
 }
@@ -98,6 +108,7 @@ void use(const ClockSource& source) {
   Parameters& p = parameters[used++];
   p.source = &source;
   p.scale = ClockScale{source.frequency()};
+  p.by_cycles = source.is_cycle_counter();
   p.bits = source.bits();
   p.start_ticks = ticks_of(p);
   p.start_ns = now().ns;
@@ -114,13 +125,13 @@ void publish_to(ClockPage& page) {
 
 const ClockSource& source() {
   const Parameters* p = current.load(Order::acquire);
-  KERNEL_ASSERT(p != nullptr);
+  KERNEL_ASSERT(p->source != nullptr);
   return *p->source;
 }
 
 Duration longest_quiet() {
   const Parameters* p = current.load(Order::acquire);
-  if (p == nullptr || p->bits >= 64) return {never.ns};
+  if (p->bits >= 64) return {never.ns};
   return {p->scale.to_ns(u64{1} << (p->bits - 2))};
 }
 

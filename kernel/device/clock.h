@@ -16,8 +16,8 @@ class ClockSource : public Device {
   [[nodiscard]] virtual u64 read() const = 0;       // any core, any context
   [[nodiscard]] virtual u64 frequency() const = 0;  // Hz
   [[nodiscard]] virtual u32 bits() const = 0;       // width: the counter wraps after 2^bits
-  // Programs read the same number by an instruction of theirs (the vDSO's; full width).
-  [[nodiscard]] virtual bool readable_by_programs() const { return false; }
+  // read() is arch::ordered_cycle_counter(), of full width, which programs can read as well (the vDSO's do).
+  [[nodiscard]] virtual bool is_cycle_counter() const { return false; }
 
  protected:
   ~ClockSource() = default;

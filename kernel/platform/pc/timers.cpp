@@ -131,8 +131,7 @@ size_t Pit::describe(char* to, size_t size) const {
 }
 
 u64 TimeStampCounter::read() const {
-  asm volatile("lfence" ::: "memory");  // not before what the program did before it (Intel SDM vol. 2, RDTSC)
-  return arch::cycle_counter();
+  return arch::ordered_cycle_counter();
 }
 
 size_t TimeStampCounter::describe(char* to, size_t size) const {

@@ -69,7 +69,7 @@ class TimeStampCounter final : public ClockSource {
   [[nodiscard]] u64 read() const override;
   [[nodiscard]] u64 frequency() const override { return frequency_; }
   [[nodiscard]] u32 bits() const override { return 64; }
-  [[nodiscard]] bool readable_by_programs() const override { return true; }
+  [[nodiscard]] bool is_cycle_counter() const override { return true; }
   size_t describe(char* to, size_t size) const override;
 
  private:

@@ -68,6 +68,12 @@ inline void halt() {
   return (high << 32) | low;
 }
 
+// The same, not before what the program did before it (Intel SDM vol. 2, RDTSC).
+[[nodiscard]] inline u64 ordered_cycle_counter() {
+  asm volatile("lfence" ::: "memory");
+  return cycle_counter();
+}
+
 // A random word of the processor. False when it has no such instruction or the instruction failed.
 [[nodiscard]] bool hardware_random(u64& value);
 
