@@ -52,8 +52,8 @@ class TimerInterrupt final : public InterruptHandler {
  public:
   void handle_interrupt() override {
     Core& core = this_core();
-    core.on_timer_interrupt();
-    core.scheduler->on_timer();
+    const bool others_due = core.on_timer_interrupt();
+    core.scheduler->on_timer(others_due);
     core.rearm_timer();
   }
 };

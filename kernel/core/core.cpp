@@ -153,10 +153,10 @@ void Core::note_message_interrupt() {
   doorbell_.answer();
 }
 
-void Core::on_timer_interrupt() {
+bool Core::on_timer_interrupt() {
   bump(counters.timer_interrupts);
   armed_ = never;
-  timers_.run_until(clock::now());
+  return timers_.run_until(clock::now());
 }
 
 }  // namespace corral

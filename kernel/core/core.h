@@ -87,9 +87,9 @@ class Core final : public Device {
   void rearm_timer() { arm_timer(slice_end_); }
   // The interrupt that announces messages; they are read on the way out of the kernel.
   void note_message_interrupt();
-  // The timer interrupt, first part: runs the timers that are due. The scheduler then looks at the slice, and
-  // rearm_timer() ends it.
-  void on_timer_interrupt();
+  // The timer interrupt, first part: runs the timers that are due; false: none was. The scheduler then looks at the
+  // slice, and rearm_timer() ends it.
+  bool on_timer_interrupt();
   [[nodiscard]] arch::CoreArea& area() { return area_; }
 
   // Something of this core's own is to be done before it returns to user mode: threads to look at, another thread to run.

@@ -15,11 +15,14 @@ void TimerQueue::cancel(TimerEvent& event) {
   if (event.pending()) events_.remove(event);
 }
 
-void TimerQueue::run_until(Instant now) {
+bool TimerQueue::run_until(Instant now) {
+  bool any = false;
   for (TimerEvent* event = events_.first(); event != nullptr && event->when() <= now; event = events_.first()) {
     events_.remove(*event);
     event->action_(*event);  // may add and cancel events, and end this event's life
+    any = true;
   }
+  return any;
 }
 
 void TimerQueue::make_wall_events_due(Instant now) {

@@ -32,7 +32,8 @@ class TimerQueue {
     return event == nullptr ? never : event->when();
   }
   // Runs the actions of all events up to `now`, earliest first; each is no longer pending when its action runs.
-  void run_until(Instant now);
+  // False: there were none.
+  bool run_until(Instant now);
   // The wall clock was set: events that go by it are due, that is, their actions have to look whether they are.
   void make_wall_events_due(Instant now);
 

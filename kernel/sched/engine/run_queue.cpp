@@ -26,7 +26,11 @@ void RunQueue::publish_real_time() {
   const u64 running = running_ != nullptr ? running_->urgency() : 0;
   const u64 highest = running > waiting ? running : waiting;
   has_real_time_ = highest != 0;
-  if (waiting != 0 || highest < published_.urgency()) real_time_changed_ = true;
+  if (waiting != 0 || highest < published_.urgency()) {
+    real_time_changed_ = true;
+  } else if (!wait_is_known_ && highest >= highest_stood_) {
+    real_time_changed_ = false;  // who waited runs here, before another core heard of it
+  }
   if (planted(Plant::urgency_not_published)) return;
   published_.publish_urgency(highest);
   if (highest > highest_stood_) highest_stood_ = highest;

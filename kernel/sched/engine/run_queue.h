@@ -124,9 +124,12 @@ class RunQueue {
     }
   }
   // A real-time entity waits, or this core stands lower than before: to be looked at by who balances the class between
-  // cores. Stays true until real_time_looked_at().
+  // cores. Stays true until real_time_looked_at(), or until nobody waits any more and nobody was told.
   [[nodiscard]] bool real_time_changed() const { return real_time_changed_; }
-  void real_time_looked_at() { real_time_changed_ = false; }
+  void real_time_looked_at() {
+    real_time_changed_ = false;
+    wait_is_known_ = real_time_.waiting() != 0;
+  }
   void look_at_real_time() { real_time_changed_ = true; }
   // This core stands lower in the real-time class than at some moment since the last call: others may have somebody for it.
   [[nodiscard]] bool real_time_fell() {
@@ -270,6 +273,7 @@ class RunQueue {
   bool departs_ = false;  // the algorithm is told of departures
   bool has_real_time_ = false;  // somebody of the real-time class is here, or was when this was published last
   bool real_time_changed_ = false;
+  bool wait_is_known_ = false;  // somebody of that class waited when that was looked at last
   u64 highest_stood_ = 0;  // the highest urgency published since real_time_fell() was asked
   SchedulingEntity* running_ = nullptr;
   const SchedulingEntity* previous_ = nullptr;  // who ran last; only compared

@@ -199,11 +199,11 @@ bool Scheduler::remove(SchedulingEntity& waiting) {
   return queue_.remove(waiting, clock::now());
 }
 
-void Scheduler::on_timer() {
+void Scheduler::on_timer(bool others_due) {
   const Instant now = clock::now();
   look(now);
   // Timers of threads expire as often as programs like: what looks at many who wait is for the tick.
-  const bool ticked = now - last_tick_ >= tick_;
+  const bool ticked = now - last_tick_ >= (others_due ? tick_ + tick_ : tick_);
   if (ticked) {
     last_tick_ = now;
     queue_.look_for_starving(now);

@@ -4,7 +4,7 @@
 // How the executive uses it, always on the scheduler's own core, interrupts off, at a point where a step is finished:
 //   step blocked            leave(entity, blocked)                      then pick_next()
 //   reschedule_wanted()     leave(entity, preempted)                    then pick_next()
-//   timer interrupt         after the timer events: on_timer()          then look at reschedule_wanted()
+//   timer interrupt         after the timer events: on_timer(…)        then look at reschedule_wanted()
 //   thread woken, arrived   enqueue(entity, woken | migrated | created) then look at reschedule_wanted()
 // Invariants: see RunQueue. Nothing here waits; only start() and change_algorithm() allocate.
 #pragma once
@@ -51,8 +51,9 @@ class Scheduler final : public Device, private sched::FallbackListener {
   void end_wait(sched::SchedulingEntity& entity);
   // A waiting or resting entity goes elsewhere. False: it is neither here (counted as a violation).
   bool remove(sched::SchedulingEntity& waiting);
-  // The core's timer interrupted: ends the slice if it is over, arms the timer again if not.
-  void on_timer();
+  // The core's timer interrupted: ends the slice if it is over, arms the timer again if not. `others_due`: it did so for others,
+  // too, who do not wait for what a tick looks at; that is done the next time, though after two ticks in any case.
+  void on_timer(bool others_due);
   // As CoreStatistics says.
   void add_resources(sched::ResourceUse use, Duration time, u64 pages_of_all) {
     published_.add_resources(use, time, pages_of_all);
@@ -177,7 +178,7 @@ class Scheduler final : public Device, private sched::FallbackListener {
   Installation* installed_ = nullptr;
   Installation* incoming_ = nullptr;  // while it is being adopted
   Instant slice_end_ = never;
-  Instant last_tick_{};  // when those who wait were looked at last: at the first timer interrupt a tick after that
+  Instant last_tick_{};  // when those who wait were looked at last: see on_timer()
   sched::GlobalTurn global_turn_{tick_};
   bool reschedule_wanted_ = false;
   TimerEvent renewal_{on_renewal};  // of the first who rests here

@@ -189,11 +189,11 @@ TEST_F(Engine, TheTimerIsArmedForTheSliceAndOnlyWhenSomethingWaits) {
   EXPECT_FALSE(mine.reschedule_wanted());
   EXPECT_EQ(armed[0], time_now + milliseconds(11)) << "half of the latency of six ticks, one millisecond used";
   pass(milliseconds(5));
-  mine.on_timer();
+  mine.on_timer(false);
   EXPECT_FALSE(mine.reschedule_wanted()) << "too early";
   EXPECT_EQ(armed[0], time_now + milliseconds(6));
   pass(milliseconds(6));
-  mine.on_timer();
+  mine.on_timer(false);
   EXPECT_TRUE(mine.reschedule_wanted());
   EXPECT_EQ(mine.slice_end(), never);
   EXPECT_EQ(a.run_time, milliseconds(12));
@@ -204,6 +204,29 @@ TEST_F(Engine, TheTimerIsArmedForTheSliceAndOnlyWhenSomethingWaits) {
   mine.update_running();
   EXPECT_EQ(b.run_time, milliseconds(2));
   EXPECT_TRUE(mine.remove(a));
+}
+
+TEST_F(Engine, WhoWaitsForATimerDoesNotWaitForWhatATickLooksAt) {
+  SchedulingEntity& a = make();
+  SchedulingEntity& b = make();
+  Scheduler& mine = timeline(0);
+  mine.enqueue(a, EnqueueReason::created);
+  ASSERT_EQ(mine.pick_next(), &a);
+  mine.enqueue(b, EnqueueReason::created);
+  pass(milliseconds(8));
+  mine.on_timer(true);
+  b.home = CoreId{3};  // as it must not be: what a tick looks at
+  const u64 before = invariants::count();
+  pass(milliseconds(4));
+  mine.on_timer(true);
+  EXPECT_EQ(invariants::count(), before) << "others were due";
+  pass(milliseconds(4));
+  mine.on_timer(true);
+  EXPECT_EQ(invariants::count(), before + 1) << "but not for longer than two ticks";
+  pass(milliseconds(4));
+  mine.on_timer(false);
+  EXPECT_EQ(invariants::count(), before + 2);
+  b.home = CoreId{0};
 }
 
 TEST_F(Engine, IdleTimeAndSwitchesAreCounted) {

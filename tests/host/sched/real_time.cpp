@@ -254,6 +254,27 @@ TEST_F(RealTime, WhatItTakesToBeginItsTurnsIsUsedUpToo) {
   EXPECT_GE(common_ran.ns, milliseconds(40).ns);  // half of what is left in two periods
 }
 
+TEST_F(RealTime, WhoRunsWhereHeWokeIsNoNews) {
+  SchedulingEntity first, second, common;
+  set(first, Policy::fifo, 10);
+  set(second, Policy::fifo, 9);
+  wake(common);
+  settle();
+  wake(first);
+  EXPECT_TRUE(queue.real_time_changed()) << "it waits";
+  settle();
+  EXPECT_EQ(queue.running(), &first);
+  EXPECT_FALSE(queue.real_time_changed());
+  wake(second);
+  settle();
+  EXPECT_TRUE(queue.real_time_changed()) << "the lower one goes on waiting";
+  queue.real_time_looked_at();
+  sleep();
+  settle();
+  EXPECT_EQ(queue.running(), &second);
+  EXPECT_TRUE(queue.real_time_changed()) << "others heard that somebody waits, and this core stands lower";
+}
+
 TEST_F(RealTime, ACoreThatStandsLowerSaysSoOnce) {
   SchedulingEntity first, second, common;
   set(first, Policy::fifo, 10);
