@@ -105,7 +105,7 @@ void Machine::handle(const Event& event) {
     case Event::Kind::core: return core_event(*cores_[event.subject]);
     case Event::Kind::wake: {
       Thread& thread = threads_[event.subject];
-      return wake(thread, thread.state == State::unborn ? CoreId{0} : thread.entity.last_core);
+      return wake(thread, thread.state == State::unborn ? CoreId{0} : thread.entity.last_core, true);
     }
     case Event::Kind::arrival: return arrive(threads_[event.subject], static_cast<sched::EnqueueReason>(event.detail));
     case Event::Kind::request: return on_request(*cores_[event.subject], CoreId{event.detail});
@@ -132,10 +132,11 @@ void Machine::handle(const Event& event) {
 }
 
 // Its program goes on when it runs.
-void Machine::wake(Thread& thread, CoreId asker) {
+void Machine::wake(Thread& thread, CoreId asker, bool by_interrupt) {
   const bool created = thread.state == State::unborn;
   if (created) thread.began = thread.period_begin = now_;
   thread.waking = !created;
+  thread.entity.woken_by_interrupt = by_interrupt;
   place(thread, created ? sched::PlacementReason::created : sched::PlacementReason::woken, asker);
 }
 

@@ -79,7 +79,7 @@ class Machine {
   void make_threads();
   void handle(const Event& event);
   void account_waste(Instant until);
-  void wake(Thread& thread, CoreId asker);
+  void wake(Thread& thread, CoreId asker, bool by_interrupt = false);
   void place(Thread& thread, sched::PlacementReason reason, CoreId asker);
   // How long a message takes to a core.
   [[nodiscard]] Duration way_to(CoreId core) const;

@@ -36,7 +36,8 @@ struct EntitySeen {
   u32 weight;
   u16 last_core;
   u8 nice;  // above the lowest
-  u8 policy;
+  u8 policy : 7;
+  u8 woken_by_interrupt : 1;
 
   static EntitySeen of(const SchedulingEntity& entity) {
     return {entity.run_time.ns,
@@ -44,7 +45,8 @@ struct EntitySeen {
             entity.weight,
             static_cast<u16>(entity.last_core.value),
             static_cast<u8>(entity.nice - nice_lowest),
-            static_cast<u8>(entity.policy)};
+            static_cast<u8>(static_cast<u32>(entity.policy) & 0x7fu),
+            entity.woken_by_interrupt};
   }
   void show(SchedulingEntity& entity) const {
     entity.run_time = Duration{run_time_ns};
@@ -53,6 +55,7 @@ struct EntitySeen {
     entity.last_core = CoreId{last_core};
     entity.nice = nice_lowest + nice;
     entity.policy = static_cast<SchedulingPolicy>(policy);
+    entity.woken_by_interrupt = woken_by_interrupt != 0;
   }
 };
 

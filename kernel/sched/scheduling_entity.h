@@ -34,6 +34,7 @@ struct SchedulingEntity {
   Instant last_ran{};                // when it last left a core
   CoreId last_core{};                // where
   SchedulingPolicy policy = SchedulingPolicy::other;
+  bool woken_by_interrupt = false;   // of one that comes as woken: a timer of its own or a device did it, not another thread
   u8 real_time = 0;  // above 0: in the real-time class with this priority, its own or an inherited one
   DeadlineServer server{};  // while real_time is deadline_priority
   Atomic<ResourceUse> resources{ResourceUse{}};  // decayed; unknown while nobody counts. Other cores read it

@@ -76,7 +76,9 @@ void Executive::system_call() {
 void Executive::user_trap(arch::TrapFrame& frame) {
   charge_user();
   if (frame.vector >= arch::exception_count) {
+    in_interrupt_ = true;
     interrupts::dispatch(static_cast<u32>(frame.vector));
+    in_interrupt_ = false;
   } else if (const Step step = prepare_fault_step(*current_, frame); step != nullptr && !run_new_step(step)) {
     schedule();
   }
@@ -173,6 +175,7 @@ bool Executive::finish_step() {
   core_.scheduler->leave(thread.entity, sched::LeaveReason::blocked);
   current_ = nullptr;
   if (thread.has_requests()) {  // woken, or a signal came, while the step was running
+    thread.entity.woken_by_interrupt = false;
     look_at(thread);
   } else if (scheduling().wakers_place() && thread.may_be_anybodys()) {
     leave_to_wakers(thread);
@@ -318,6 +321,7 @@ void Executive::look_later(Thread& thread) {
   if (planted_now_and_then(Plant::look_forgotten, 10)) return;
   if (planted(Plant::left_with_requests) && thread.state() == ThreadState::sleeping && scheduling().wakers_place())
     return thread.set_home(Thread::anybody);
+  thread.entity.woken_by_interrupt = in_interrupt_ || current_ == nullptr;
   to_look_at_.push_back(thread);
   core_.attention = true;
 }

@@ -154,6 +154,7 @@ class Executive {
   u64 loaded_second_base_ = 0;  // GS base that the processor has for user mode
   Thread::LookList to_look_at_;  // threads of this core with requests made on this core
   bool yield_wanted_ = false;
+  bool in_interrupt_ = false;  // the handler of one that interrupted current() runs
   trace::Switches switches_;
   ThreadCounters counters_;
   Migrations migrations_;

@@ -58,6 +58,7 @@ void Executive::on_thread_message(Core& core, const Message& message) {
     return;
   }
   thread.message_arrived();
+  thread.entity.woken_by_interrupt = false;
   core.executive->look_at(thread);
   thread.drop();  // the message's reference
 }

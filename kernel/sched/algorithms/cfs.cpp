@@ -20,9 +20,9 @@ class CompletelyFair final : public SchedulingAlgorithm {
       {"latency", Unit::percent_of_tick, 10, 10'000, 600, "time in which everyone who waits should have a turn"},
       {"turn", Unit::percent_of_tick, 1, 10'000, 100, "the shortest turn; shorter ones cost more in switches than they gain"},
       {"lead", Unit::percent_of_tick, 0, 10'000, 25, "how far a running thread may be ahead of a woken one and go on"},
-      {"undisturbed", Unit::percent_of_tick, 0, 10'000, 25, "the beginning of a turn, in which no woken thread preempts"},
-      {"overdue", Unit::percent_of_tick, 0, 10'000, 125,
-       "how far a running thread is ahead of a woken one that preempts at once"},
+      {"undisturbed", Unit::percent_of_tick, 0, 10'000, 25,
+       "the beginning of a turn, in which nobody preempts whom a thread has woken"},
+      {"overdue", Unit::percent_of_tick, 0, 10'000, 125, "… but for those of whom the running thread is ahead by so much"},
       {"calm", Unit::percent_of_tick, 0, 10'000, 12, "time between threads that preempt at once, but for three in a row"},
       {"credit", Unit::percent_of_tick, 0, 10'000, 300, "how far behind the others a sleeper may come back"},
   };
@@ -107,7 +107,7 @@ class CompletelyFair final : public SchedulingAlgorithm {
     if (first == nullptr) return never;
     if (challenger_ != first) return after(left_of_turn(running), now);
     const i64 ahead = minimum_ + runtime_of(running) - runtime_of(*first);
-    if (ahead > virtual_time(overdue_, first->weight)) [[unlikely]]
+    if (ahead > virtual_time(overdue_, first->weight) && !first->woken_by_interrupt) [[unlikely]]
       return beside_overdue(*first, running, ahead, now);
     return after(left_beside(*first, running, ahead), now);
   }
@@ -142,8 +142,8 @@ class CompletelyFair final : public SchedulingAlgorithm {
   // How long `running` may go on, ahead of a woken entity by so much, in ns; at most 0: it is to be preempted.
   [[nodiscard]] i64 left_beside(const SchedulingEntity& woken, const SchedulingEntity& running, i64 ahead) const {
     const i64 lead = virtual_time(wake_up_lead_, woken.weight);
-    const i64 until_ahead = ahead > lead ? 0 : real_time(lead - ahead, running.weight) + 1;
-    i64 left = undisturbed_ - turn_used_.ns;
+    const i64 until_ahead = ahead > lead ? 0 : real_time(lead - ahead + 1, running.weight);
+    i64 left = woken.woken_by_interrupt ? 0 : undisturbed_ - turn_used_.ns;
     if (left < until_ahead) left = until_ahead;
     // As no turn is shorter than minimum_slice_, how long this one is has mostly not to be known.
     if (left + turn_used_.ns <= minimum_slice_) return left;
@@ -181,8 +181,8 @@ class CompletelyFair final : public SchedulingAlgorithm {
   const i64 latency_;         // ns in which everyone who waits should have a turn
   const i64 minimum_slice_;   // ns: shorter turns would cost more in switches than they gain
   const i64 wake_up_lead_;    // ns that the running entity may be ahead of a woken one without being preempted
-  const i64 undisturbed_;     // ns of each turn in which no woken entity preempts: else two that talk switch at every word
-  const i64 overdue_;         // ns that the running entity is ahead of a woken one that may preempt it at once
+  const i64 undisturbed_;     // ns of each turn in which nobody preempts whom a thread woke: talkers would at every word
+  const i64 overdue_;         // ns that the running entity is ahead of one woken by a thread that may preempt it at once
   const i64 sleeper_credit_;  // virtual ns that a sleeper may come back behind the minimum
 };
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "machine.h"
+#include "sched/virtual_time.h"
 
 namespace corral::test {
 namespace {
@@ -284,10 +285,56 @@ TEST(Cfs, AWokenThreadThatSeldomRunsPreemptsAtOnce) {
   }
 }
 
-TEST(Cfs, OnlySoManyPreemptAtOnce) {
+TEST(Cfs, WhoIsWokenByAnInterruptWaitsForNoBeginningOfATurn) {
+  struct Trial {
+    Duration slept, left;
+  };
+  for (const Trial& trial :
+       {Trial{microseconds(400), microseconds(590)}, Trial{milliseconds(2), Duration{}}, Trial{seconds(5), Duration{}}}) {
+    OwnedAlgorithm cfs{"cfs", parameters};
+    SchedulingEntity writer, timed;
+    const Instant begin = Instant{} + trial.slept;
+    const Instant now = begin + microseconds(10);
+    cfs->enqueue(writer, EnqueueReason::migrated, begin);
+    ASSERT_EQ(cfs->pick(begin).entity, &writer);
+    cfs->charge(writer, microseconds(10), now);
+    timed.woken_by_interrupt = true;
+    cfs->enqueue(timed, EnqueueReason::woken, now);
+    const Instant until = cfs->review(writer, now);
+    EXPECT_NEAR(double((until - now).ns), double(trial.left.ns), 1.0) << "until the writer is ahead by a quarter of a tick";
+  }
+}
+
+TEST(Cfs, WhenAWokenThreadMayPreemptIsExactWhateverTheRunningOneWeighs) {
+  // Else it would be asked again after a nanosecond, in which a heavy thread gets nowhere, and again.
+  for (const i32 nice : {-20, -7, 0, 9, 19}) {
+    OwnedAlgorithm cfs{"cfs", parameters};
+    SchedulingEntity running, timed;
+    running.weight = weight_of(nice);
+    Instant now = Instant{} + milliseconds(1);
+    cfs->enqueue(running, EnqueueReason::migrated, now);
+    ASSERT_EQ(cfs->pick(now).entity, &running);
+    timed.woken_by_interrupt = true;
+    timed.last_ran = now;
+    cfs->enqueue(timed, EnqueueReason::woken, now);
+    const Instant until = cfs->review(running, now);
+    EXPECT_GT(until, now);
+    cfs->charge(running, (until - now) - Duration{1}, until - Duration{1});
+    EXPECT_GT(cfs->review(running, until - Duration{1}), until - Duration{1}) << nice;
+    cfs->charge(running, Duration{1}, until);
+    EXPECT_LE((cfs->review(running, until) - until).ns, real_time(1, running.weight)) << "what two charges round off";
+  }
+}
+
+TEST(Cfs, OnlySoManyPreemptAtOnceButOfThoseWokenByInterruptsAll) {
   // A writer that is preempted at every word, by readers that are far behind.
-  for (const auto& [algorithm, most] :
-       {std::pair{"cfs", 2 + 21}, std::pair{"cfs:calm=25", 2 + 10}, std::pair{"cfs:calm=0", 400}}) {
+  struct Trial {
+    const char* algorithm;
+    bool by_interrupt;
+    int most;
+  };
+  for (const auto& [algorithm, by_interrupt, most] : {Trial{"cfs", false, 2 + 21}, Trial{"cfs:calm=25", false, 2 + 10},
+                                                      Trial{"cfs:calm=0", false, 400}, Trial{"cfs", true, 400}}) {
     OwnedAlgorithm cfs{algorithm, parameters};
     SchedulingEntity writer;
     std::array<SchedulingEntity, 400> readers;
@@ -298,6 +345,7 @@ TEST(Cfs, OnlySoManyPreemptAtOnce) {
     for (SchedulingEntity& reader : readers) {  // for 10 ms
       now = now + microseconds(25);
       cfs->charge(writer, microseconds(25), now);
+      reader.woken_by_interrupt = by_interrupt;
       cfs->enqueue(reader, EnqueueReason::woken, now);
       const bool preempts = cfs->review(writer, now) == now;
       EXPECT_EQ(cfs->review(writer, now) == now, preempts) << "asked again";

@@ -135,6 +135,7 @@ class Machine {
     thread.wake_at = never;
     thread.woken_at = now;
     thread.waking = true;
+    thread.entity.woken_by_interrupt = true;
     begin(thread);
     place(thread, PlacementReason::woken, thread.entity.last_core);
   }
