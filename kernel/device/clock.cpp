@@ -36,7 +36,6 @@ constinit Atomic<i64> wall_time_at_boot{0};  // written under the lock
 constinit ClockPage* published GUARDED_BY(publishing) = nullptr;
 
 u64 ticks_of(const Parameters& p) {
-  if (p.by_cycles) return arch::ordered_cycle_counter();
   if (p.bits >= 64) return p.source->read();
   return p.extension.extend(p.bits, [&p] { return p.source->read(); });
 }

@@ -264,44 +264,31 @@ TEST(Cfs, AWokenThreadLeavesTheRunningOneAQuarterOfATick) {
   EXPECT_EQ(cfs->review(writer, Instant{} + milliseconds(3)), Instant{} + milliseconds(3) + microseconds(990));
 }
 
-TEST(Cfs, AWokenThreadThatSeldomRunsPreemptsAtOnce) {
+TEST(Cfs, WhoSeldomRunsOrIsWokenByAnInterruptPreemptsAtOnce) {
   struct Trial {
     const char* algorithm;
+    bool by_interrupt;
     Duration slept, left;
   };
-  // Behind by what it slept, by three ticks at most.
-  for (const Trial& trial : {Trial{"cfs", milliseconds(2), microseconds(990)}, Trial{"cfs", milliseconds(4), microseconds(990)},
-                             Trial{"cfs", milliseconds(6), Duration{}}, Trial{"cfs", seconds(5), Duration{}},
-                             Trial{"cfs:overdue=300", seconds(5), microseconds(990)}}) {
-    OwnedAlgorithm cfs{trial.algorithm, parameters};
-    SchedulingEntity writer, seldom;
-    const Instant begin = Instant{} + trial.slept;
-    const Instant now = begin + microseconds(10);
-    cfs->enqueue(writer, EnqueueReason::migrated, begin);
-    ASSERT_EQ(cfs->pick(begin).entity, &writer);
-    cfs->charge(writer, microseconds(10), now);
-    cfs->enqueue(seldom, EnqueueReason::woken, now);
-    EXPECT_EQ(cfs->review(writer, now), now + trial.left) << trial.algorithm << " " << trial.slept.ns;
-  }
-}
-
-TEST(Cfs, WhoIsWokenByAnInterruptWaitsForNoBeginningOfATurn) {
-  struct Trial {
-    Duration slept, left;
-  };
+  // Behind by what it slept, by three ticks at most. Whom an interrupt has woken waits for no beginning of a turn, only until the
+  // writer is ahead by a quarter of a tick.
   for (const Trial& trial :
-       {Trial{microseconds(400), microseconds(590)}, Trial{milliseconds(2), Duration{}}, Trial{seconds(5), Duration{}}}) {
-    OwnedAlgorithm cfs{"cfs", parameters};
-    SchedulingEntity writer, timed;
+       {Trial{"cfs", false, milliseconds(2), microseconds(990)}, Trial{"cfs", false, milliseconds(4), microseconds(990)},
+        Trial{"cfs", false, milliseconds(6), Duration{}}, Trial{"cfs", false, seconds(5), Duration{}},
+        Trial{"cfs:overdue=300", false, seconds(5), microseconds(990)},
+        Trial{"cfs", true, microseconds(400), microseconds(590) + Duration{1}}, Trial{"cfs", true, milliseconds(2), Duration{}},
+        Trial{"cfs", true, seconds(5), Duration{}}}) {
+    OwnedAlgorithm cfs{trial.algorithm, parameters};
+    SchedulingEntity writer, woken;
     const Instant begin = Instant{} + trial.slept;
     const Instant now = begin + microseconds(10);
     cfs->enqueue(writer, EnqueueReason::migrated, begin);
     ASSERT_EQ(cfs->pick(begin).entity, &writer);
     cfs->charge(writer, microseconds(10), now);
-    timed.woken_by_interrupt = true;
-    cfs->enqueue(timed, EnqueueReason::woken, now);
-    const Instant until = cfs->review(writer, now);
-    EXPECT_NEAR(double((until - now).ns), double(trial.left.ns), 1.0) << "until the writer is ahead by a quarter of a tick";
+    woken.woken_by_interrupt = trial.by_interrupt;
+    cfs->enqueue(woken, EnqueueReason::woken, now);
+    EXPECT_EQ(cfs->review(writer, now), now + trial.left)
+        << trial.algorithm << " " << trial.by_interrupt << " " << trial.slept.ns;
   }
 }
 
