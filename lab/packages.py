@@ -65,7 +65,7 @@ TABLE: tuple[Package, ...] = (
     _package("spin", "checks the models of the protocols", "models"),
     _package("gdb", "the debugger", "debug"),
     _package("python3-matplotlib", "draws plots", "plot"),
-    _package("python3-scipy", "tests whether figures that vary have changed", "statistics"),
+    _package("python3-scipy", "tests whether figures that vary differ", "statistics", "report"),
     _package("python3-plotly", "draws charts that a browser lets one look into", "report"),
     _package("chromium", "a browser, for the tests of reports", "browser"),
     _package("chromium-driver", "drives it", "browser"),

@@ -33,6 +33,7 @@ class Place:
     quick: bool
     parts: str | None  # those of Bench.parts, such as "a,b"; None: the usual ones
     threads: tuple[int, ...] | None
+    seed: int = 0  # systems.Job's
 
 
 def no_options(_: Parser) -> None:

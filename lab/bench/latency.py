@@ -8,12 +8,11 @@ under TCG, with all that the host adds. Percentiles are of all samples of a case
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from lab import boot_options
-from lab.bench import load, plot, systems, table
+from lab.bench import beside, load, plot, systems, table
 from lab.bench.bench import Bench, Place, runs_of
 from lab.bench.latency_cases import (
     BY_NAME, CASES, LOADS, LOOPS, MARK, QUICK, QUICK_LOOPS, SETTLE_SECONDS, STATISTICS, SUMMARY, Case, parse,
@@ -28,6 +27,7 @@ UNITS = {"bochs": "of virtual time", "qemu": "of wall time"}
 CORES = {"bochs": (1, 4, 8), "qemu": (1, 4)}
 POLICY_CORES = 4  # on which the other policies are tried
 TOLERANCE = 0.01
+WORDS = {beside.OK: "ok", beside.BY_CHANCE: "chance", beside.HIGHER: "LATER"}
 
 
 @dataclass(frozen=True)
@@ -90,9 +90,9 @@ def script(plan: Plan, cores: int) -> str:
     return "\n".join([*lines, 'echo "$results"'])
 
 
-def once(plan: Plan, system: str, cores: int, options: str, patience: float | None = None) -> list[Row]:
+def once(plan: Plan, system: str, cores: int, options: str, seed: int = 0, patience: float | None = None) -> list[Row]:
     """One boot, in which all cases are measured."""
-    job = systems.Job(script(plan, cores), files(plan.cases), options)
+    job = systems.Job(script(plan, cores), files(plan.cases), options, seed)
     text = systems.run(system, plan.instrument, cores, job, memory_mib=load.MEMORY_MIB, patience=patience)
     found = parse(text)
     wanted = [f"{latency} {statistic}" for latency in plan.latencies for statistic in STATISTICS]
@@ -101,32 +101,35 @@ def once(plan: Plan, system: str, cores: int, options: str, patience: float | No
     return [Row(system, plan.instrument, cores, 0, metric, found[metric], options if system == "corral" else "") for metric in wanted]
 
 
-def boots(plan: Plan) -> Iterator[tuple[int, str]]:
-    """(cores, system, with the options of Corral's kernel behind it), in turn and in changing order."""
+def boots(plan: Plan) -> list[systems.Turn]:
+    """Of the systems, with options of Corral's kernel behind it."""
+    turns = []
     for cores in plan.cores:
         of_system = {"corral": [f"corral {options}".strip() for options in plan.options_on(cores)], "linux": ["linux"]}
-        in_turn = [boot for system in plan.systems for boot in of_system[system]]
-        for turn in range(plan.runs if plan.instrument == "qemu" else 1):
-            for boot in in_turn if turn % 2 == 0 else in_turn[::-1]:
-                yield cores, boot
+        turns += systems.boots(plan.instrument, [cores], [boot for system in plan.systems for boot in of_system[system]], plan.runs)
+    return turns
 
 
 def measure(plan: Plan) -> Results:
-    def boot_of(name: str, cores: int) -> list[Row]:
-        system, _, options = name.partition(" ")
-        return once(plan, system, cores, options)
+    def boot_of(turn: systems.Turn) -> list[Row]:
+        system, _, options = turn.system.partition(" ")
+        return once(plan, system, turn.cores, options, turn.seed)
 
-    return Results(NAME, medians(systems.each(f"latencies on {plan.instrument}", list(boots(plan)), boot_of)))
+    return Results(NAME, medians(systems.each(f"latencies on {plan.instrument}", plan.instrument, boots(plan), boot_of)))
 
 
 class Found:
     """The results by what was measured where and with which options."""
 
     def __init__(self, results: Results) -> None:
-        self._values = {(row.system, row.cores, row.options, row.metric): row.value for row in results.rows}
+        self._rows = {(row.system, row.cores, row.options, row.metric): row for row in results.rows}
+
+    def row(self, system: str, cores: int, metric: str, options: str = "") -> Row | None:
+        return self._rows.get((system, cores, options, metric))
 
     def value(self, system: str, cores: int, metric: str, options: str = "") -> float | None:
-        return self._values.get((system, cores, options, metric))
+        row = self.row(system, cores, metric, options)
+        return row.value if row else None
 
     def best(self, plan: Plan, cores: int, metric: str) -> tuple[float, str] | None:
         """The lowest value of Corral's, and its options."""
@@ -135,22 +138,23 @@ class Found:
         return min(values, key=lambda pair: pair[0]) if values else None
 
 
-def no_later(corral: float | None, linux: float | None) -> bool | None:
-    """None: there is nothing to compare."""
-    return None if corral is None or linux is None else corral <= linux * (1 + TOLERANCE)
+def judged(corral: Row | None, linux: Row | None) -> str | None:
+    """One of WORDS; None: there is nothing to compare."""
+    return None if corral is None or linux is None else WORDS[beside.judged(corral.samples, linux.samples, TOLERANCE)]
 
 
-def _on(found: Found, plan: Plan, cores: int) -> tuple[list[str], list[bool | None]]:
+def _on(found: Found, plan: Plan, cores: int) -> tuple[list[str], list[str]]:
     body = []
-    verdicts: list[bool | None] = []
+    verdicts: list[str] = []
     for latency in plan.latencies:
         for statistic in STATISTICS:
             metric = f"{latency} {statistic}"
             corral, linux = found.value("corral", cores, metric, plan.options), found.value("linux", cores, metric)
             best = found.best(plan, cores, metric)
-            verdicts.append(no_later(corral, linux))
+            verdict = judged(found.row("corral", cores, metric, plan.options), found.row("linux", cores, metric))
+            verdicts += [verdict] if verdict else []
             body.append([latency, statistic, table.number(corral), table.number(linux), table.number(table.ratio(corral, linux), 2),
-                         "-" if verdicts[-1] is None else "ok" if verdicts[-1] else "LATER",
+                         verdict or "-",
                          *([table.number(best[0]), best[1] or "as it comes"] if best and len(plan.options_on(cores)) > 1 else ["-", "-"])])
     head = ["latency", "", "Corral", "Linux", "ratio", "verdict", "best", "with"]
     return ["", f"{cores} core{'s' if cores > 1 else ''}", "", *table.lines(head, body)], verdicts
@@ -169,15 +173,16 @@ def report(results: Results, plan: Plan) -> list[str]:
     out = [f"From being woken to running, microseconds {UNITS[plan.instrument]}; of `request`, to having computed too."]
     out += [f"{case.name}: {case.what}" for case in plan.cases]
     found = Found(results)
-    verdicts: list[bool | None] = []
+    verdicts: list[str] = []
     for cores in plan.cores:
         lines, more = _on(found, plan, cores)
         out += lines
         verdicts += more
     if plan.policies and "corral" in plan.systems and POLICY_CORES in plan.cores:
         out += _policies(found, plan)
-    compared = [verdict for verdict in verdicts if verdict is not None]
-    return [*out, "", f"No later than on Linux: {sum(compared)} of {len(compared)} compared."]
+    chance = verdicts.count(WORDS[beside.BY_CHANCE])
+    more = f"; {chance} more are later by chance (p >= {beside.CHANCE})" if chance else ""
+    return [*out, "", f"No later than on Linux: {verdicts.count(WORDS[beside.OK])} of {len(verdicts)} compared{more}."]
 
 
 def draw(results: Results, to: list[Path]) -> None:
@@ -223,7 +228,7 @@ def plan_of(values: Namespace, instrument: str, on: tuple[str, ...]) -> Plan:
 
 def at(place: Place, patience: float | None) -> list[Row]:
     plan = Plan(place.instrument, (place.system,), chosen(place.parts, quick=place.quick), (place.cores,), 1, place.quick, place.options)
-    return once(plan, place.system, place.cores, place.options if place.system == "corral" else "", patience)
+    return once(plan, place.system, place.cores, place.options if place.system == "corral" else "", place.seed, patience)
 
 
 BENCH = Bench(NAME, "how late threads run that were woken: Debian's cyclictest, and requests, idle and loaded", INSTRUMENTS, plan_of, measure,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import re
 from argparse import Namespace
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lab import debian, elf
@@ -81,6 +81,7 @@ class Plan:
     cores: tuple[int, ...]
     runs: int
     options: str = ""  # more for Corral's kernel
+    seed: int = 0  # systems.Job's
 
 
 def chosen(names: str | None, *, quick: bool) -> tuple[Load, ...]:
@@ -137,7 +138,7 @@ def parse(text: str) -> dict[str, float]:
 
 def once(plan: Plan, system: str, cores: int, patience: float | None = None) -> list[Row]:
     """One boot, in which everything is measured."""
-    job = systems.Job(script(plan), programs(frozenset(load.program for load in plan.loads)), plan.options)
+    job = systems.Job(script(plan), programs(frozenset(load.program for load in plan.loads)), plan.options, plan.seed)
     text = systems.run(system, plan.instrument, cores, job, memory_mib=MEMORY_MIB, patience=patience)
     found = parse(text)
     missing = [load.name for load in plan.loads if load.name not in found]
@@ -149,7 +150,7 @@ def once(plan: Plan, system: str, cores: int, patience: float | None = None) -> 
 
 def measure(plan: Plan) -> Results:
     boots = systems.boots(plan.instrument, plan.cores, plan.systems, plan.runs)
-    rows = systems.each(f"loads on {plan.instrument}", boots, lambda system, cores: once(plan, system, cores))
+    rows = systems.each(f"loads on {plan.instrument}", plan.instrument, boots, lambda turn: once(replace(plan, seed=turn.seed), turn.system, turn.cores))
     return Results(NAME, medians(rows))
 
 
@@ -223,7 +224,7 @@ def plan_of(values: Namespace, instrument: str, on: tuple[str, ...]) -> Plan:
 
 
 def at(place: Place, patience: float | None) -> list[Row]:
-    plan = Plan(place.instrument, (place.system,), chosen(place.parts, quick=place.quick), (place.cores,), 1, place.options)
+    plan = Plan(place.instrument, (place.system,), chosen(place.parts, quick=place.quick), (place.cores,), 1, place.options, place.seed)
     return once(plan, place.system, place.cores, patience)
 
 

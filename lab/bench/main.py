@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lab import boot_options, build, files, linux, options, packages, paths
-from lab.bench import balance, boot, groups, host, latency, load, mandelbrot, matrix, operations, plot, table
+from lab.bench import balance, beside, boot, groups, host, latency, load, mandelbrot, matrix, operations, plot, table
 from lab.bench.bench import Bench, declare
 from lab.bench.results import Results, spread
 from lab.machine import check_cores
@@ -32,7 +32,7 @@ def execute(bench: Bench[Any], values: Namespace, _: list[str]) -> int:
     _check_cores(getattr(values, "cores", None) or (), instrument)
     boot_options.check_line(getattr(values, "append", ""))  # with a wrong one the default would be measured
     plan = bench.plan(values, instrument, systems)
-    _prepare(instrument, systems, verbose=values.verbose, yes=values.yes)
+    _prepare(instrument, systems, getattr(values, "runs", None) or 1, verbose=values.verbose, yes=values.yes)
     results = bench.measure(plan)
     values.instrument = word
     again = options.again(f"bench {bench.name}", partial(declare, bench), values, leave_out=("json", "plot"))
@@ -89,10 +89,10 @@ def _check_cores(wanted: list[int] | tuple[int, ...], instrument: str) -> None:
                           "take --instrument bochs for several cores", WRONG_USE)
 
 
-def _prepare(instrument: str, systems: tuple[str, ...], *, verbose: bool, yes: bool) -> None:
+def _prepare(instrument: str, systems: tuple[str, ...], runs: int, *, verbose: bool, yes: bool) -> None:
     uses = {"build", "plot"} | ({"bochs", "image"} if instrument == "bochs" else {"qemu"})
     if "linux" in systems:
-        uses.add("linux")
+        uses |= {"linux", "statistics"} if runs >= beside.FEWEST else {"linux"}
     if instrument == "model":
         uses.add("model")
     packages.ensure(uses, yes=yes)

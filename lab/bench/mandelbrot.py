@@ -44,6 +44,7 @@ class Plan:
     runs: int
     workload: Workload
     options: str = ""  # more for Corral's kernel
+    seed: int = 0  # systems.Job's
 
     def threads_at(self, cores: int) -> list[int]:
         return list(self.threads) if self.threads else [count for count in THREADS if cores == 1 or count > 1]
@@ -89,14 +90,14 @@ def parse(text: str) -> list[Sample]:
 def boots(plan: Plan) -> Iterator[tuple[int, str, int]]:
     """(cores, system, runs in this boot), the systems in turn and in changing order."""
     virtual = plan.instrument == "bochs"
-    for cores, system in systems.boots(plan.instrument, plan.cores, plan.systems, plan.runs):
-        yield cores, system, plan.runs if virtual else 1
+    for turn in systems.boots(plan.instrument, plan.cores, plan.systems, 1 if virtual else plan.runs):
+        yield turn.cores, turn.system, plan.runs if virtual else 1
 
 
 def once(plan: Plan, system: str, cores: int, runs: int, patience: float | None = None) -> list[Sample]:
     """One boot, in which everything is drawn `runs` times."""
     threads = plan.threads_at(cores)
-    job = systems.Job(script(threads, runs, plan.workload), {"mandelbrot": systems.program("mandelbrot")}, plan.options)
+    job = systems.Job(script(threads, runs, plan.workload), {"mandelbrot": systems.program("mandelbrot")}, plan.options, plan.seed)
     text = systems.run(system, plan.instrument, cores, job, patience=patience)
     samples = parse(text)
     if len(samples) != len(threads) * runs:
@@ -259,7 +260,7 @@ def plan_of(values: Namespace, instrument: str, chosen: tuple[str, ...]) -> Plan
 
 def at(place: Place, patience: float | None) -> list[Row]:
     workload = (QUICK_WORKLOADS if place.quick else WORKLOADS)[place.instrument]
-    plan = Plan(place.instrument, (place.system,), (place.cores,), place.threads, 1, workload, place.options)
+    plan = Plan(place.instrument, (place.system,), (place.cores,), place.threads, 1, workload, place.options, place.seed)
     return rows_of(plan, place.system, place.cores, once(plan, place.system, place.cores, 1, patience))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from argparse import Namespace
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lab import paths
@@ -83,6 +83,7 @@ class Plan:
     runs: int
     by: str = "processes"
     options: str = ""  # more for Corral's kernel
+    seed: int = 0  # systems.Job's
 
     def measured(self, cores: int) -> list[Operation]:
         return [operation for operation in self.operations if cores == 1 or operation.name not in NOT_PARALLEL]
@@ -122,7 +123,7 @@ def parse(text: str) -> list[dict[str, str]]:
 
 def once(plan: Plan, system: str, cores: int, patience: float | None = None) -> list[Row]:
     """One boot, in which everything is measured."""
-    job = systems.Job(script(plan, cores), files(), plan.options)
+    job = systems.Job(script(plan, cores), files(), plan.options, plan.seed)
     text = systems.run(system, plan.instrument, cores, job, memory_mib=MEMORY_MIB, patience=patience)
     found = {fields["name"]: fields for fields in parse(text)}
     missing = [operation.name for operation in plan.measured(cores) if operation.name not in found]
@@ -133,7 +134,8 @@ def once(plan: Plan, system: str, cores: int, patience: float | None = None) -> 
 
 def measure(plan: Plan) -> Results:
     boots = systems.boots(plan.instrument, plan.cores, plan.systems, plan.runs)
-    rows = systems.each(f"operations on {plan.instrument}", boots, lambda system, cores: once(plan, system, cores))
+    rows = systems.each(f"operations on {plan.instrument}", plan.instrument, boots,
+                        lambda turn: once(replace(plan, seed=turn.seed), turn.system, turn.cores))
     return Results(NAME, medians(rows))
 
 
@@ -253,7 +255,7 @@ def plan_of(values: Namespace, instrument: str, on: tuple[str, ...]) -> Plan:
 
 def at(place: Place, patience: float | None) -> list[Row]:
     parts = chosen(place.parts, quick=place.quick)
-    plan = Plan(place.instrument, (place.system,), parts, (place.cores,), 1, options=place.options)
+    plan = Plan(place.instrument, (place.system,), parts, (place.cores,), 1, options=place.options, seed=place.seed)
     return once(plan, place.system, place.cores, patience)
 
 

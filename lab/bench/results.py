@@ -119,6 +119,11 @@ def medians(rows: Iterable[Row]) -> tuple[Row, ...]:
                  for point, row in found.items())
 
 
+def over_seeds(results: Results) -> Results:
+    """What was measured with several seeds as runs of one point."""
+    return replace(results, rows=medians(replace(row, seed=0) for row in results.rows))
+
+
 def spread(row: Row) -> float:
     """Half the distance from the lowest to the highest run, as a part of the median."""
     return (max(row.samples) - min(row.samples)) / 2 / abs(row.value) if row.value else 0.0

@@ -6,12 +6,15 @@ Every experiment goes through here: the script and the files it needs stand in
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
-from lab import bochs, command_line, guest, iso, linux, paths, payload
+from lab import bochs, command_line, emulators, guest, iso, linux, paths, payload
 from lab.bench import hangs
 from lab.bench.results import Row
 from lab.machine import Boot, Machine
@@ -23,6 +26,7 @@ END = "script: end"
 MEMORY_MIB = 512
 BOCHS_LIMIT_SECONDS = 3600.0
 QEMU_LIMIT_SECONDS = 1800.0
+PHASE_SECONDS = 0.00113  # no part of a tick of 1, 4 or 10 ms: so each seed begins at another place in it
 LINUX_BEGINS_SECONDS = 120.0  # from the emulator's start to the script; usually 3, and 8 on a busy host
 # The serial line is slow, and power-off does not wait for it.
 CLOSING = f"\necho '{END}'\nsleep 1\n"
@@ -35,7 +39,7 @@ class Job:
     script: str
     files: dict[str, bytes]
     options: str = ""  # more for Corral's kernel
-    seed: int | None = None  # of the instrument `seeded`
+    seed: int = 0  # of the instrument `seeded`; elsewhere the script begins so many PHASE_SECONDS later
 
 
 def program(name: str) -> bytes:
@@ -48,14 +52,19 @@ def program(name: str) -> bytes:
 
 def parts(system: str, instrument: str, job: Job, work: Path) -> iso.Entry:
     """Kernel, initramfs and command line of this system."""
-    files = {**job.files, SCRIPT: (job.script + CLOSING).encode()}
+    seeded = instrument == "seeded"
+    files = {**job.files, SCRIPT: ((opening(job.seed) if not seeded else "") + job.script + CLOSING).encode()}
     if system == "linux":
         initramfs = linux.initramfs(work / "linux.cpio", files)
         return iso.Entry("linux", linux.kernel(), initramfs, " ".join(linux.options(instrument)))
     initramfs = payload.initramfs(files, work)
-    seed = [] if job.seed is None else [f"interleave.seed={job.seed}"]
+    seed = [f"interleave.seed={job.seed}"] if seeded else []
     line = command_line.compose(["quiet", *job.options.split(), *seed], ["/bin/sh", f"/host/{SCRIPT}"])
     return iso.Entry("multiboot2", paths.KERNEL_ELF, initramfs, line)
+
+
+def opening(seed: int) -> str:
+    return f"sleep {seed * PHASE_SECONDS:.5f}\n" if seed else ""
 
 
 def run(system: str, instrument: str, cores: int, job: Job, *, memory_mib: int = MEMORY_MIB, patience: float | None = None) -> str:
@@ -73,7 +82,7 @@ def run(system: str, instrument: str, cores: int, job: Job, *, memory_mib: int =
             text = bochs.run(session, image, cores, memory_mib, timeout=patience or BOCHS_LIMIT_SECONDS)
         else:
             boot = Boot(made.kernel, made.initramfs, made.line)
-            emulated = Machine(cores, memory_mib=memory_mib, seed=job.seed, count_instructions=instrument == "icount")
+            emulated = Machine(cores, memory_mib=memory_mib, seed=job.seed if instrument == "seeded" else None, count_instructions=instrument == "icount")
             limit = patience or QEMU_LIMIT_SECONDS
             if system == "linux" and instrument == "qemu":
                 text = hangs.survived(lambda: _in_qemu(emulated, boot, limit, LINUX_BEGINS_SECONDS))
@@ -92,18 +101,38 @@ def _in_qemu(emulated: Machine, boot: Boot, patience: float, begins_within: floa
         return machine.text
 
 
-def boots(instrument: str, cores: Sequence[int], systems: Sequence[str], runs: int) -> list[tuple[int, str]]:
-    """(cores, system), the systems in turn and in changing order; one boot each where everything repeats."""
-    return [(count, system) for count in cores for turn in range(runs if instrument == "qemu" else 1)
+class Turn(NamedTuple):
+    """A boot that is to be measured."""
+
+    cores: int
+    system: str
+    seed: int = 0  # Job's
+
+
+def boots(instrument: str, cores: Sequence[int], systems: Sequence[str], runs: int) -> list[Turn]:
+    """The systems in turn and in changing order. In virtual time each run has a seed of its own, or it would be the one before again."""
+    return [Turn(count, system, turn if instrument == "bochs" else 0) for count in cores for turn in range(1 if instrument == "icount" else runs)
             for system in (systems if turn % 2 == 0 else systems[::-1])]  # fmt: skip
 
 
-def each(what: str, todo: Sequence[tuple[int, str]], once: Callable[[str, int], list[Row]]) -> list[Row]:
-    """What once(system, cores) measured in each boot of `todo` (cores, system), shown as it goes on."""
-    rows: list[Row] = []
-    with Progress(f"Measuring {what}") as progress:
-        for number, (cores, system) in enumerate(todo):
-            progress.of(number, len(todo), f"{system}, {cores} cores")
-            rows += once(system, cores)
+def each(what: str, instrument: str, todo: Sequence[Turn], once: Callable[[Turn], list[Row]]) -> list[Row]:
+    """What was measured in each boot of `todo`, in its order, shown as it goes on. In virtual time one boot for each core of the host at once."""
+    found: dict[int, list[Row]] = {}
+    with Progress(f"Measuring {what}") as progress, ThreadPoolExecutor((os.cpu_count() or 1) if instrument == "bochs" else 1) as lanes:
+        begun = {lanes.submit(once, turn): number for number, turn in enumerate(todo)}
+        try:
+            progress.of(0, len(todo), "")
+            for ended in as_completed(begun):
+                number = begun[ended]
+                found[number] = ended.result()
+                progress.of(len(found), len(todo), f"{todo[number].system}, {todo[number].cores} cores")
+        except Problem:
+            lanes.shutdown(cancel_futures=True)  # which waits for those that have begun
+            raise
+        except BaseException:
+            emulators.close()
+            lanes.shutdown(cancel_futures=True)
+            raise
+        rows = [row for number in sorted(found) for row in found[number]]
         progress.done(f"{len(rows)} results")
     return rows

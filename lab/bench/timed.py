@@ -61,5 +61,5 @@ def rows(place: Place, runs: Sequence[Run], figures: Mapping[str, str], text: st
 
 def at(place: Place, runs: Sequence[Run], figures: Mapping[str, str], patience: float | None) -> list[Row]:
     files = {run.program: systems.program(run.program) for run in runs}
-    text = systems.run(place.system, place.instrument, place.cores, systems.Job(script(runs), files, place.options), patience=patience)
+    text = systems.run(place.system, place.instrument, place.cores, systems.Job(script(runs), files, place.options, place.seed), patience=patience)
     return rows(place, runs, figures, text)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lab.bench import published
-from lab.bench.results import Results, Row, spread
+from lab.bench.results import Results, Row, over_seeds, spread
 from lab.report import charts, findings
 
 STYLE = """
@@ -43,6 +43,7 @@ class Section:
 
 
 def of_results(name: str, results: Results) -> Section:
+    results = over_seeds(results)
     return Section(name, results.bench, findings.of(results), charts.of(results), _table(results), results.command, dict(results.host))
 
 

@@ -104,6 +104,7 @@ class Grid:
         possible = {"bench": bench, "program": ON_GUESTS, "simulate": ("simulator",)}[kind]
         systems, cores, seeds, (repeats,) = (self._axis(name, workload, axis) for axis in ("systems", "cores", "seeds", "repeats"))
         asked = self._axis(name, workload, "instruments")
+        named = "seeds" in workload.keys() | self._data.keys()
         if kind == "simulate":
             asked = ["simulator"]
         text = json.dumps(definition, sort_keys=True)
@@ -111,7 +112,7 @@ class Grid:
         for instrument, system, count in itertools.product(asked or [possible[0]], systems, cores):
             choose(instrument, possible, "instrument")
             _check_machine(instrument, system, count)
-            seeded = seeds if instrument in ("seeded", "simulator") else [0]
+            seeded = seeds if instrument in ("seeded", "simulator") or (instrument == "bochs" and named) else [0]
             turns = range(1, (repeats if instrument == "wall" else 1) + 1)
             for repeat in turns:  # one after the other: there may be more than memory has room for
                 for options, seed in itertools.product(lines if system == "corral" else [""], seeded):

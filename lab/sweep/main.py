@@ -70,6 +70,7 @@ def _prepare(points: Sequence[Point], values: Namespace) -> None:
     for point in guests:
         uses |= {"bochs", "image"} if point.instrument == "bochs" else {"qemu"}
     on_linux = any(point.system == "linux" for point in points)
+    uses |= {"statistics"} if any(point.seed for point in guests) else set()
     uses |= ({"linux"} if on_linux else set()) | ({"cluster"} if values.dask else set())
     packages.ensure(uses, yes=values.yes)
     if simulated:

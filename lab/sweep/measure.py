@@ -77,7 +77,7 @@ def _measure(point: Point, patience: float | None) -> list[Row]:
     if "program" in defined:
         return _program(point, patience)
     place = Place(point.system, point.instrument, point.cores, point.options, defined.get("quick", False),
-                  ",".join(defined["only"]) if "only" in defined else None, tuple(defined["threads"]) if "threads" in defined else None)
+                  ",".join(defined["only"]) if "only" in defined else None, tuple(defined["threads"]) if "threads" in defined else None, point.seed)
     measure = BENCHES[defined["bench"]].at
     assert measure is not None, "the grid takes only such benches"
     return measure(place, patience)
@@ -103,8 +103,7 @@ def _program(point: Point, patience: float | None) -> list[Row]:
     own = paths.PROGRAMS / first
     (argument, *_), files = payload.resolve([str(own) if "/" not in first and own.is_file() else first])
     script = f"( {argument}{blank}{rest} ) > /tmp/output 2>&1\necho \"@status: $?\"\ncat /tmp/output"
-    seed = point.seed if point.instrument == "seeded" else None
-    job = systems.Job(f"mkdir -p /tmp; export PATH=/host:$PATH\n{script}", files, point.options, seed)
+    job = systems.Job(f"mkdir -p /tmp; export PATH=/host:$PATH\n{script}", files, point.options, point.seed)
     text = systems.run(point.system, point.instrument, point.cores, job, memory_mib=defined.get("memory_mib", systems.MEMORY_MIB),
                        patience=patience)
     status = STATUS.search(text)

@@ -1,6 +1,7 @@
 """What a choice of policies is worth beside Linux."""
 
 import unittest
+from dataclasses import replace
 
 from lab.bench import choices
 from lab.bench.results import Results, Row
@@ -24,6 +25,17 @@ class Choices(unittest.TestCase):
         self.assertIn("in 1 of 2 figures; as it comes it needs 5.0% more", " ".join(choices.verdict(SWEPT)))
         self.assertIn("1.200", "\n".join(choices.report(SWEPT)))
         self.assertIn(choices.verdict(SWEPT)[0], findings.of(SWEPT))
+
+    def test_seeds_are_runs_of_one_figure(self) -> None:
+        def seeded(system: str, values: list[float], options: str = "") -> list[Row]:
+            return [replace(row(system, 1, value, options), seed=seed) for seed, value in enumerate(values, start=1)]
+
+        swept = Results("load", (*seeded("linux", [10, 11, 15, 20]), *seeded("corral", [30, 31, 32, 33]), *seeded("corral", [9, 12, 30, 40], "sched.algorithm=rr")))
+        (figure,) = choices.figures(swept)
+        self.assertEqual((figure.linux, figure.usual, figure.best, figure.verdict), (13, 31.5, 21, "chance"))
+        self.assertIn("in 0 of 1 figures, and in 1 more only by chance", choices.verdict(swept)[0])
+        self.assertEqual([figure.verdict for figure in choices.figures(replace(swept, rows=tuple(
+            one for one in swept.rows if one.seed < 4)))], ["HIGHER"])  # too few to tell
 
     def test_without_a_choice_or_without_linux_nothing_is_said(self) -> None:
         for rows in ((row("linux", 1, 100), row("corral", 1, 110)), (row("corral", 1, 110), row("corral", 1, 100, "sched.algorithm=rr")),

@@ -20,8 +20,8 @@ def points(text: str) -> list[Point]:
 class Points(unittest.TestCase):
     def test_every_combination(self) -> None:
         head = "cores = [2, 4]\nseeds = [1, 2, 3]\n[options]\nsched.algorithm = ['cfs', 'rr:quantum=50']\n'timer.hz' = 250\nquiet = [true, false]\n"
-        found = points(head + PROGRAM + "instruments = ['seeded', 'bochs']\n")
-        self.assertEqual(len(found), 2 * 3 * 4 + 2 * 4)  # Bochs has no seeds
+        found = points(head + PROGRAM + "instruments = ['seeded', 'bochs', 'wall']\nrepeats = 1\n")
+        self.assertEqual(len(found), 2 * 3 * 4 + 2 * 3 * 4 + 2 * 4)  # wall time has no seeds
         self.assertIn("sched.algorithm=rr:quantum=50 timer.hz=250 quiet", {point.options for point in found})
         self.assertEqual(len({point.key for point in found}), len(found))
 
@@ -42,6 +42,12 @@ class Points(unittest.TestCase):
         found = points(f"cores = [1, 2]\nseeds = [1, 2]\n{OPERATIONS}cores = 1\n{SIMULATION}seeds = 7\n")
         self.assertEqual([(point.workload, point.cores, point.seed) for point in found],
                          [("operations", 1, 0), ("mixed", 1, 7), ("mixed", 2, 7)])
+
+    def test_virtual_time_has_seeds_only_when_they_are_named(self) -> None:
+        bochs = f"{PROGRAM}instruments = 'bochs'\n"
+        self.assertEqual([point.seed for point in points(bochs)], [0])
+        self.assertEqual([point.seed for point in points(f"seeds = [1, 2]\n{bochs}")], [1, 2])
+        self.assertEqual([point.seed for point in points(f"{bochs}seeds = 3\n")], [3])
 
     def test_linux_has_no_options_of_ours(self) -> None:
         found = points(f"systems = ['corral', 'linux']\n[options]\nsched.algorithm = ['cfs', 'rr']\n{OPERATIONS}")

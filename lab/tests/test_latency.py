@@ -2,9 +2,11 @@
 
 import json
 import shutil
+import statistics
 import subprocess
 import tempfile
 import unittest
+from dataclasses import replace
 from pathlib import Path
 
 from lab import main
@@ -76,6 +78,16 @@ class Report(unittest.TestCase):
         self.assertRegex(text, r"\n *sched.algorithm=rr +12.0\n")
         self.assertIn("4 of 6 compared", text)
 
+    def test_what_is_later_only_by_chance_is_told_apart(self) -> None:
+        def report(corral: tuple[float, ...], linux: tuple[float, ...]) -> str:
+            rows = [Row(system, "bochs", 1, 0, f"other-idle {statistic}", statistics.median(runs), runs=runs)
+                    for system, runs in (("corral", corral), ("linux", linux)) for statistic in latency_cases.STATISTICS]
+            return "\n".join(latency.report(Results(latency.NAME, tuple(rows)), plan("other-idle")))
+
+        self.assertIn("0 of 3 compared; 3 more are later by chance", report((9.0, 30.0, 12.0, 40.0), (10.0, 20.0, 11.0, 15.0)))
+        self.assertIn("0 of 3 compared.", report((21.0, 30.0, 22.0, 40.0), (10.0, 20.0, 11.0, 15.0)))
+        self.assertIn("0 of 3 compared.", report((9.0, 30.0, 12.0), (10.0, 11.0, 11.5)))  # too few to tell
+
     def test_one_system_alone_is_compared_with_nothing(self) -> None:
         values = {("corral", cores, ""): (10.0, 20.0, 30.0) for cores in (1, 4)}
         self.assertIn("0 of 0 compared", "\n".join(latency.report(results_of(values, "other-idle"), plan("other-idle"))))
@@ -88,9 +100,14 @@ class Report(unittest.TestCase):
 class Plans(unittest.TestCase):
     def test_policies_are_tried_on_one_number_of_cores(self) -> None:
         asked = plan("other-idle", ("sched.algorithm=rr", "sched.placement=blend"))
-        self.assertEqual(list(latency.boots(asked)),
+        self.assertEqual([turn[:2] for turn in latency.boots(asked)],
                          [(1, "corral"), (1, "linux"), (4, "corral"), (4, "corral sched.algorithm=rr"), (4, "corral sched.placement=blend"),
                           (4, "linux")])
+
+    def test_each_run_begins_at_another_place_of_a_tick(self) -> None:
+        asked = replace(plan("other-idle"), cores=(2,), runs=3)
+        self.assertEqual([turn[1:] for turn in latency.boots(asked)],
+                         [("corral", 0), ("linux", 0), ("linux", 1), ("corral", 1), ("corral", 2), ("linux", 2)])
 
     def test_other_policies_are_those_of_the_kernel(self) -> None:
         words = latency.other_policies()
