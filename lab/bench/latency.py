@@ -149,12 +149,12 @@ def _on(found: Found, plan: Plan, cores: int) -> tuple[list[str], list[str]]:
     for latency in plan.latencies:
         for statistic in STATISTICS:
             metric = f"{latency} {statistic}"
-            corral, linux = found.value("corral", cores, metric, plan.options), found.value("linux", cores, metric)
+            corral, linux = found.row("corral", cores, metric, plan.options), found.row("linux", cores, metric)
+            times = [row.value if row else None for row in (corral, linux)]
             best = found.best(plan, cores, metric)
-            verdict = judged(found.row("corral", cores, metric, plan.options), found.row("linux", cores, metric))
+            verdict = judged(corral, linux)
             verdicts += [verdict] if verdict else []
-            body.append([latency, statistic, table.number(corral), table.number(linux), table.number(table.ratio(corral, linux), 2),
-                         verdict or "-",
+            body.append([latency, statistic, *map(table.number, times), table.number(table.ratio(*times), 2), verdict or "-",
                          *([table.number(best[0]), best[1] or "as it comes"] if best and len(plan.options_on(cores)) > 1 else ["-", "-"])])
     head = ["latency", "", "Corral", "Linux", "ratio", "verdict", "best", "with"]
     return ["", f"{cores} core{'s' if cores > 1 else ''}", "", *table.lines(head, body)], verdicts
@@ -181,8 +181,8 @@ def report(results: Results, plan: Plan) -> list[str]:
     if plan.policies and "corral" in plan.systems and POLICY_CORES in plan.cores:
         out += _policies(found, plan)
     chance = verdicts.count(WORDS[beside.BY_CHANCE])
-    more = f"; {chance} more are later by chance (p >= {beside.CHANCE})" if chance else ""
-    return [*out, "", f"No later than on Linux: {verdicts.count(WORDS[beside.OK])} of {len(verdicts)} compared{more}."]
+    by_chance = f"; {chance} more are later by chance (p >= {beside.CHANCE})" if chance else ""
+    return [*out, "", f"No later than on Linux: {verdicts.count(WORDS[beside.OK])} of {len(verdicts)} compared{by_chance}."]
 
 
 def draw(results: Results, to: list[Path]) -> None:
