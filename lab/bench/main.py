@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lab import boot_options, build, files, linux, options, packages, paths
-from lab.bench import balance, beside, boot, groups, host, latency, load, mandelbrot, matrix, operations, plot, table
+from lab.bench import balance, beside, boot, groups, host, latency, load, mandelbrot, matrix, operations, plot, table, tracing
 from lab.bench.bench import Bench, declare
 from lab.bench.results import Results, spread
 from lab.machine import check_cores
@@ -20,7 +20,7 @@ from lab.options import Parser, choose
 from lab.problem import WRONG_USE, Problem
 
 ALL: tuple[Bench[Any], ...] = (
-    mandelbrot.BENCH, boot.BENCH, operations.BENCH, load.BENCH, latency.BENCH, matrix.BENCH, balance.BENCH, groups.BENCH)  # fmt: skip
+    mandelbrot.BENCH, boot.BENCH, operations.BENCH, load.BENCH, latency.BENCH, matrix.BENCH, balance.BENCH, groups.BENCH, tracing.BENCH)  # fmt: skip
 BENCHES = {bench.name: bench for bench in ALL}
 
 

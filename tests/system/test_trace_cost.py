@@ -2,7 +2,8 @@
 
 import unittest
 
-from lab.bench import operations, systems
+from lab.bench import load, operations, systems, tracing
+from lab.bench.results import Results
 
 SCHEDULER = "switch wake place migrate"
 WANTED = {"off": "off", "scheduler": SCHEDULER, "on": "on", "arguments": "on arguments"}
@@ -50,6 +51,18 @@ class Cost(unittest.TestCase):
             with self.subTest(operation=operation):
                 self.assertLessEqual(self.more("scheduler", operation), SWITCH_AND_WAKE)
                 self.assertLessEqual(self.more("on", operation), SWITCH_AND_WAKE + 4 * CALL)
+
+
+class CostOfLoads(unittest.TestCase):
+    def test_of_hackbench(self) -> None:
+        loads = tuple(load.BY_NAME[name] for name in ("processes-pipe", "threads-socket"))
+        results = Results(tracing.NAME, tuple(tracing.once(tracing.Plan(("corral",), loads, 1, quick=False), "corral")))
+        for one in loads:
+            with self.subTest(load=one.name):
+                cost = tracing.cost(results, "corral", one, "all")
+                assert cost is not None
+                self.assertLessEqual(cost, tracing.AT_MOST)
+                self.assertGreater(cost, 0.002)  # it is traced at all
 
 
 if __name__ == "__main__":
