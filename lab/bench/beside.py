@@ -9,11 +9,12 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
+from lab.bench.results import Row
 from lab.compare import judge
 
 FEWEST = 4  # of fewer no order of ranks is as rare as CHANCE
 CHANCE = 0.05
-OK, BY_CHANCE, HIGHER = "ok", "chance", "HIGHER"
+OK, BY_CHANCE, WORSE = "ok", "chance", "HIGHER"
 
 
 def judged(corral: Sequence[float], linux: Sequence[float], tolerance: float) -> str:
@@ -22,4 +23,22 @@ def judged(corral: Sequence[float], linux: Sequence[float], tolerance: float) ->
         return OK
     if min(len(corral), len(linux)) >= FEWEST and judge.chance(corral, linux) >= CHANCE:
         return BY_CHANCE
-    return HIGHER
+    return WORSE
+
+
+def verdict(corral: Row | None, linux: Row | None, tolerance: float) -> str | None:
+    """The same of two rows; None: there is nothing to compare."""
+    return None if corral is None or linux is None else judged(corral.samples, linux.samples, tolerance)
+
+
+def shown(found: str | None, worse: str) -> str:
+    """In a table; `worse`: what WORSE is called there."""
+    return "-" if found is None else worse if found == WORSE else found
+
+
+def summed(claim: str, verdicts: Sequence[str | None]) -> str:
+    """`claim`: what OK says of a figure."""
+    compared = [found for found in verdicts if found is not None]
+    chance, missing = compared.count(BY_CHANCE), len(verdicts) - len(compared)
+    by_chance = f"; {chance} more are higher only by chance (p >= {CHANCE})" if chance else ""
+    return f"{claim}: {compared.count(OK)} of {len(compared)} compared{by_chance}" + (f"; {missing} not comparable." if missing else ".")

@@ -17,7 +17,7 @@ from lab.bench.bench import Bench, Place, runs_of
 from lab.bench.latency_cases import (
     BY_NAME, CASES, LOADS, LOOPS, MARK, QUICK, QUICK_LOOPS, SETTLE_SECONDS, STATISTICS, SUMMARY, Case, parse,
 )  # fmt: skip
-from lab.bench.results import Results, Row, medians
+from lab.bench.results import Results, Row, medians, value_of
 from lab.options import Parser, choose_list
 from lab.problem import Problem
 
@@ -27,7 +27,6 @@ UNITS = {"bochs": "of virtual time", "qemu": "of wall time"}
 CORES = {"bochs": (1, 4, 8), "qemu": (1, 4)}
 POLICY_CORES = 4  # on which the other policies are tried
 TOLERANCE = 0.01
-WORDS = {beside.OK: "ok", beside.BY_CHANCE: "chance", beside.HIGHER: "LATER"}
 
 
 @dataclass(frozen=True)
@@ -128,8 +127,7 @@ class Found:
         return self._rows.get((system, cores, options, metric))
 
     def value(self, system: str, cores: int, metric: str, options: str = "") -> float | None:
-        row = self.row(system, cores, metric, options)
-        return row.value if row else None
+        return value_of(self.row(system, cores, metric, options))
 
     def best(self, plan: Plan, cores: int, metric: str) -> tuple[float, str] | None:
         """The lowest value of Corral's, and its options."""
@@ -138,23 +136,17 @@ class Found:
         return min(values, key=lambda pair: pair[0]) if values else None
 
 
-def judged(corral: Row | None, linux: Row | None) -> str | None:
-    """One of WORDS; None: there is nothing to compare."""
-    return None if corral is None or linux is None else WORDS[beside.judged(corral.samples, linux.samples, TOLERANCE)]
-
-
-def _on(found: Found, plan: Plan, cores: int) -> tuple[list[str], list[str]]:
+def _on(found: Found, plan: Plan, cores: int) -> tuple[list[str], list[str | None]]:
     body = []
-    verdicts: list[str] = []
+    verdicts: list[str | None] = []
     for latency in plan.latencies:
         for statistic in STATISTICS:
             metric = f"{latency} {statistic}"
             corral, linux = found.row("corral", cores, metric, plan.options), found.row("linux", cores, metric)
-            times = [row.value if row else None for row in (corral, linux)]
+            times = [value_of(corral), value_of(linux)]
             best = found.best(plan, cores, metric)
-            verdict = judged(corral, linux)
-            verdicts += [verdict] if verdict else []
-            body.append([latency, statistic, *map(table.number, times), table.number(table.ratio(*times), 2), verdict or "-",
+            verdicts.append(beside.verdict(corral, linux, TOLERANCE))
+            body.append([latency, statistic, *map(table.number, times), table.number(table.ratio(*times), 2), beside.shown(verdicts[-1], "LATER"),
                          *([table.number(best[0]), best[1] or "as it comes"] if best and len(plan.options_on(cores)) > 1 else ["-", "-"])])
     head = ["latency", "", "Corral", "Linux", "ratio", "verdict", "best", "with"]
     return ["", f"{cores} core{'s' if cores > 1 else ''}", "", *table.lines(head, body)], verdicts
@@ -173,16 +165,14 @@ def report(results: Results, plan: Plan) -> list[str]:
     out = [f"From being woken to running, microseconds {UNITS[plan.instrument]}; of `request`, to having computed too."]
     out += [f"{case.name}: {case.what}" for case in plan.cases]
     found = Found(results)
-    verdicts: list[str] = []
+    verdicts: list[str | None] = []
     for cores in plan.cores:
         lines, more = _on(found, plan, cores)
         out += lines
         verdicts += more
     if plan.policies and "corral" in plan.systems and POLICY_CORES in plan.cores:
         out += _policies(found, plan)
-    chance = verdicts.count(WORDS[beside.BY_CHANCE])
-    by_chance = f"; {chance} more are later by chance (p >= {beside.CHANCE})" if chance else ""
-    return [*out, "", f"No later than on Linux: {verdicts.count(WORDS[beside.OK])} of {len(verdicts)} compared{by_chance}."]
+    return [*out, "", beside.summed("No later than on Linux", verdicts)]
 
 
 def draw(results: Results, to: list[Path]) -> None:

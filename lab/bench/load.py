@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lab import debian, elf
-from lab.bench import plot, systems, table
+from lab.bench import beside, plot, systems, table
 from lab.bench.bench import Bench, Place, runs_of
-from lab.bench.results import Results, Row, medians
+from lab.bench.results import Results, Row, medians, value_of
 from lab.options import Parser, choose_list
 from lab.problem import Problem
 
@@ -159,19 +159,14 @@ def gain(results: Results, system: str, load: Load, cores: int) -> float | None:
     return table.ratio(*(results.value(system, at, load.tasks, load.name) for at in (1, cores)))
 
 
-def quicker(corral: float | None, linux: float | None) -> bool | None:
-    """Corral needs no longer; None: there is nothing to compare."""
-    return None if corral is None or linux is None else corral <= linux * (1 + TOLERANCE)
-
-
-def _times(results: Results, plan: Plan, cores: int) -> tuple[list[str], list[bool | None]]:
+def _times(results: Results, plan: Plan, cores: int) -> tuple[list[str], list[str | None]]:
     body = []
-    verdicts: list[bool | None] = []
+    verdicts: list[str | None] = []
     for load in plan.loads:
-        corral, linux = (results.value(system, cores, load.tasks, load.name) for system in ("corral", "linux"))
-        verdicts.append(quicker(corral, linux))
-        body.append([load.name, table.number(corral), table.number(linux), table.number(table.ratio(corral, linux), 3),
-                     "-" if verdicts[-1] is None else "ok" if verdicts[-1] else "LONGER",
+        corral, linux = (results.row(system, cores, load.tasks, load.name) for system in ("corral", "linux"))
+        verdicts.append(beside.verdict(corral, linux, TOLERANCE))
+        times = [value_of(corral), value_of(linux)]
+        body.append([load.name, *map(table.number, times), table.number(table.ratio(*times), 3), beside.shown(verdicts[-1], "LONGER"),
                      *(table.number(gain(results, system, load, cores), 2) for system in ("corral", "linux")), load.what])
     head = ["load", "Corral", "Linux", "ratio", "verdict", "Corral gains", "Linux gains", "what"]
     return ["", f"{cores} core{'s' if cores > 1 else ''}", "", *table.lines(head, body)], verdicts
@@ -179,13 +174,12 @@ def _times(results: Results, plan: Plan, cores: int) -> tuple[list[str], list[bo
 
 def report(results: Results, plan: Plan) -> list[str]:
     out = [f"hackbench and sysbench of Debian, {UNITS[plan.instrument]}; gain: how many times faster than on one core."]
-    verdicts: list[bool | None] = []
+    verdicts: list[str | None] = []
     for cores in plan.cores:
         lines, more = _times(results, plan, cores)
         out += lines
         verdicts += more
-    compared = [verdict for verdict in verdicts if verdict is not None]
-    return [*out, "", f"No longer than on Linux: {sum(compared)} of {len(compared)} compared."]
+    return [*out, "", beside.summed("No longer than on Linux", verdicts)]
 
 
 def draw(results: Results, files: list[Path]) -> None:

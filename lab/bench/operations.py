@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lab import paths
-from lab.bench import plot, systems, table
+from lab.bench import beside, plot, systems, table
 from lab.bench.bench import Bench, Place, runs_of
-from lab.bench.results import Results, Row, medians
+from lab.bench.results import Results, Row, medians, value_of
 from lab.options import Parser, choose_list
 from lab.problem import Problem
 
@@ -154,11 +154,6 @@ def scale(results: Results, system: str, name: str, cores: int) -> float | None:
     return table.ratio(None if alone is None else cores * alone, results.value(system, cores, cores, name))
 
 
-def cheaper(corral: float | None, linux: float | None) -> bool | None:
-    """Corral needs no more; None: there is nothing to compare."""
-    return None if corral is None or linux is None else corral <= linux * (1 + TOLERANCE)
-
-
 def scales(corral: float | None, linux: float | None, ideal: float) -> bool | None:
     """Gains as much; what is above the ideal shows only that one core alone is slow."""
     return None if corral is None or linux is None else corral >= min(linux, ideal) * (1 - SCALE_TOLERANCE)
@@ -170,25 +165,17 @@ def _cell(results: Results, system: str, cores: int, name: str) -> str:
     return table.number(results.value(system, cores, cores, name))
 
 
-def _verdict(holds: bool | None, against: str) -> str:
-    return "-" if holds is None else "ok" if holds else against
-
-
-def _summary(verdicts: list[bool | None], claim: str) -> list[str]:
-    compared = [verdict for verdict in verdicts if verdict is not None]
-    return ["", f"{claim}: {sum(compared)} of {len(compared)} compared, {len(verdicts) - len(compared)} not comparable."]
-
-
 def _costs(results: Results, plan: Plan) -> list[str]:
     body = []
     verdicts = []
     for operation in plan.operations:
-        corral, linux = (results.value(system, 1, 1, operation.name) for system in ("corral", "linux"))
-        verdicts.append(cheaper(corral, linux))
+        corral, linux = (results.row(system, 1, 1, operation.name) for system in ("corral", "linux"))
+        verdicts.append(beside.verdict(corral, linux, TOLERANCE))
         body.append([operation.name, _cell(results, "corral", 1, operation.name), _cell(results, "linux", 1, operation.name),
-                     table.number(table.ratio(corral, linux), 3), _verdict(verdicts[-1], "MORE"), operation.what])
+                     table.number(table.ratio(value_of(corral), value_of(linux)), 3),
+                     beside.shown(verdicts[-1], "MORE"), operation.what])
     lines = table.lines(["operation", "Corral", "Linux", "ratio", "verdict", "what"], body)
-    return lines + _summary(verdicts, "At most as much as on Linux")
+    return [*lines, "", beside.summed("At most as much as on Linux", verdicts)]
 
 
 def _scaling(results: Results, plan: Plan, cores: int) -> list[str]:
@@ -196,14 +183,14 @@ def _scaling(results: Results, plan: Plan, cores: int) -> list[str]:
     verdicts = []
     for operation in plan.measured(cores):
         gains = ours, theirs = [scale(results, system, operation.name, cores) for system in ("corral", "linux")]
-        verdicts.append(scales(ours, theirs, cores))
+        verdicts.append({True: beside.OK, False: beside.WORSE, None: None}[scales(ours, theirs, cores)])
         body.append([operation.name, _cell(results, "corral", cores, operation.name),
                      _cell(results, "linux", cores, operation.name), *(table.number(gain, 2) for gain in gains),
-                     _verdict(verdicts[-1], "LESS")])
+                     beside.shown(verdicts[-1], "LESS")])
     head = ["operation", "Corral", "Linux", "Corral gains", "Linux gains", "verdict"]
     return ["", f"{cores} cores, a copy of the operation on each ({plan.by}); gain: operations in the same time as on "
             f"one core, ideal {cores}", "", *table.lines(head, body),
-            *_summary(verdicts, "Scales at least as well as Linux")]  # fmt: skip
+            "", beside.summed("Scales at least as well as Linux", verdicts)]  # fmt: skip
 
 
 def report(results: Results, plan: Plan) -> list[str]:

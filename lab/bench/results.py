@@ -61,11 +61,14 @@ class Results:
     command: str = ""  # that measures this again
     host: Mapping[str, str] = field(default_factory=dict)  # lab/bench/host.py
 
-    def value(self, system: str, cores: int, threads: int, metric: str) -> float | None:
+    def row(self, system: str, cores: int, threads: int, metric: str) -> Row | None:
         for row in self.rows:
             if (row.system, row.cores, row.threads, row.metric) == (system, cores, threads, metric):
-                return row.value
+                return row
         return None
+
+    def value(self, system: str, cores: int, threads: int, metric: str) -> float | None:
+        return value_of(self.row(system, cores, threads, metric))
 
     def points(self) -> list[tuple[int, int]]:
         """Every (cores, threads) that some system was measured at, in order."""
@@ -83,6 +86,10 @@ USUAL = {item.name: item.default for item in fields(Row)}
 def _short(row: Row) -> dict[str, object]:
     """Without what is as usual."""
     return {name: value for name, value in asdict(row).items() if value != USUAL[name]}
+
+
+def value_of(row: Row | None) -> float | None:
+    return row.value if row else None
 
 
 def check_version(found: object, where: str) -> None:

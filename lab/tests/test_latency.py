@@ -84,9 +84,9 @@ class Report(unittest.TestCase):
                     for system, runs in (("corral", corral), ("linux", linux)) for statistic in latency_cases.STATISTICS]
             return "\n".join(latency.report(Results(latency.NAME, tuple(rows)), plan("other-idle")))
 
-        self.assertIn("0 of 3 compared; 3 more are later by chance", report((9.0, 30.0, 12.0, 40.0), (10.0, 20.0, 11.0, 15.0)))
-        self.assertIn("0 of 3 compared.", report((21.0, 30.0, 22.0, 40.0), (10.0, 20.0, 11.0, 15.0)))
-        self.assertIn("0 of 3 compared.", report((9.0, 30.0, 12.0), (10.0, 11.0, 11.5)))  # too few to tell
+        self.assertIn("0 of 3 compared; 3 more are higher only by chance", report((9.0, 30.0, 12.0, 40.0), (10.0, 20.0, 11.0, 15.0)))
+        self.assertIn("0 of 3 compared; 3 not comparable.", report((21.0, 30.0, 22.0, 40.0), (10.0, 20.0, 11.0, 15.0)))
+        self.assertIn("0 of 3 compared; 3 not comparable.", report((9.0, 30.0, 12.0), (10.0, 11.0, 11.5)))  # too few to tell
 
     def test_one_system_alone_is_compared_with_nothing(self) -> None:
         values = {("corral", cores, ""): (10.0, 20.0, 30.0) for cores in (1, 4)}

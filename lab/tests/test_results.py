@@ -120,7 +120,7 @@ class Operations(unittest.TestCase):
         self.assertRegex(text, r"getpid +100.0 +120.0 +0.833 +ok")
         self.assertRegex(text, r"fork +900.0 +800.0 +1.125 +MORE")
         self.assertRegex(text, r"unix-socket +not supported +5.0 +- +- ")
-        self.assertIn("1 of 2 compared, 1 not comparable", text)
+        self.assertIn("1 of 2 compared; 1 not comparable", text)
         self.assertRegex(text, r"getpid +100.0 +160.0 +8.00 +6.00 +ok")
 
     def test_more_than_the_ideal_is_no_reason_to_be_less(self) -> None:
