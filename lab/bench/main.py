@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
+import shlex
 import statistics
 import sys
 import time
@@ -22,6 +25,7 @@ from lab.problem import WRONG_USE, Problem
 ALL: tuple[Bench[Any], ...] = (
     mandelbrot.BENCH, boot.BENCH, operations.BENCH, load.BENCH, latency.BENCH, matrix.BENCH, balance.BENCH, groups.BENCH, tracing.BENCH)  # fmt: skip
 BENCHES = {bench.name: bench for bench in ALL}
+LONGEST_NAME = 120  # characters of a file's name, of 255 that a folder takes
 
 
 def execute(bench: Bench[Any], values: Namespace, _: list[str]) -> int:
@@ -38,7 +42,7 @@ def execute(bench: Bench[Any], values: Namespace, _: list[str]) -> int:
     again = options.again(f"bench {bench.name}", partial(declare, bench), values, leave_out=("json", "plot"))
     results = replace(results, command=again, host=host.facts())
     print("\n".join([*bench.report(results, plan), *spreads(results), "", f"Again: {again}"]))
-    _keep(bench, results, f"{bench.name}-{word}", values.json, values.plot)
+    _keep(bench, results, set_name(bench, values), values.json, values.plot)
     return 0
 
 
@@ -104,6 +108,17 @@ def _prepare(instrument: str, systems: tuple[str, ...], runs: int, *, verbose: b
         linux.kernel()
     if instrument == "model":
         build.build(build.PLUGIN, verbose=verbose)
+
+
+def set_name(bench: Bench[Any], values: Namespace) -> str:
+    """What its files in build/results are called: BENCH-INSTRUMENT, and then what was asked for.
+
+    So only the same command replaces a set, and no look and no part the usual one.
+    """
+    again = options.again(bench.name, partial(declare, bench), values, leave_out=("instrument", "json", "plot"))
+    asked = "".join(f"-{word[2:]}" if word.startswith("--") else f"={word}" for word in shlex.split(again)[2:])
+    name = f"{bench.name}-{values.instrument}{re.sub(r'[^A-Za-z0-9.,:=+-]', '_', asked)}"
+    return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}-{hashlib.sha256(asked.encode()).hexdigest()[:8]}"
 
 
 def _keep(bench: Bench[Any], results: Results, name: str, json: Path | None, picture: Path | None) -> None:

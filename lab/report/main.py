@@ -68,7 +68,7 @@ def trace(file: Path | None) -> timeline.Run | None:
 def sections(found: Sequence[tuple[Path, Results]], run: timeline.Run | None) -> list[Section]:
     results = []
     for number, (file, one) in enumerate(found, start=1):
-        results.append(page.of_results(f"{_anchor(file.stem)}-{number}", one))
+        results.append(page.of_results(f"{_anchor(file.stem)}-{number}", one, file.name))
     every = [f"{section.title}: {paragraph}" for section in results for paragraph in section.paragraphs]
     first = [Section("findings", "Findings", every)] if every else []
     shown = [Section("timeline", "Timeline", list(timeline.summary(run)), [timeline.figure(run)])] if run is not None else []

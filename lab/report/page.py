@@ -42,9 +42,10 @@ class Section:
     facts: dict[str, str] = field(default_factory=dict)
 
 
-def of_results(name: str, results: Results) -> Section:
+def of_results(name: str, results: Results, file: str) -> Section:
+    """`file`: its name, which tells a look and a part from the whole."""
     results = over_seeds(results)
-    return Section(name, results.bench, findings.of(results), charts.of(results), _table(results), results.command, dict(results.host))
+    return Section(name, f"{results.bench} ({file})", findings.of(results), charts.of(results), _table(results), results.command, dict(results.host))
 
 
 def _table(results: Results) -> str:

@@ -95,7 +95,7 @@ class Page(unittest.TestCase):
         self.assertEqual(status, 0, said)
         text = (self.folder / "page.html").read_text(encoding="utf-8")
         own = text[text.index("</head>") :]
-        for part in ("median ratio 0.938", "one &amp; only", "<code>./corral bench mandelbrot</code>", "4.736", "4.572", 'id="timeline"', "±13.3%"):
+        for part in ("median ratio 0.938", "one &amp; only", "<h2>mandelbrot (a.json)</h2>", "mandelbrot (a.json): On 2 cores", "<code>./corral bench mandelbrot</code>", "4.736", "4.572", 'id="timeline"', "±13.3%"):
             self.assertIn(part, own)
         self.assertNotIn("</script><b>", own)
         self.assertNotRegex(text, r"<(script|link|img)[^>]* (src|href)=")
