@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from lab import boot_options, cache_model
-from lab.bench import balance_plot, table, timed
+from lab.bench import balance_plot, failures, table, timed
 from lab.bench.balance_run import PROGRAM, Found, Load, Runs, once
 from lab.bench.bench import RUNS, Bench, Place
 from lab.bench.results import Results, Row, medians
@@ -98,7 +98,7 @@ def measure(plan: Plan) -> Results:
     measured: list[Row] = []
     sums: dict[tuple[Load, int], str] = {}
     todo = list(plan.boots())
-    with Progress("Balancing threads under the cache model") as progress:
+    with failures.keeping(measured), Progress("Balancing threads under the cache model") as progress:
         for number, runs in enumerate(todo):
             progress.of(number, len(todo), f"{runs.system}, {runs.cores} cores {runs.options}")
             found = once(runs)

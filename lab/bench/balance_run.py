@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab import cache_model, guest
-from lab.bench import systems, timed
+from lab.bench import failures, systems, timed
 from lab.machine import Boot, Folder, Machine
 from lab.problem import Problem
 from lab.trace import records, waste
@@ -106,6 +106,7 @@ def _said(runs: Runs, work: Path, report: Path, left: Path) -> str:
     made = systems.parts(runs.system, "qemu", job, work)
     machine = Machine(runs.cores, seed=MACHINE_SEED, plugin=cache_model.plugin(runs.model, report, seeded=True),
                       folders=(Folder(TAG, left),) if runs.system == "corral" else ())
-    with guest.Guest(machine, Boot(made.kernel, made.initramfs, made.line), patience=PATIENCE_SECONDS) as running:
+    with failures.of_guest(f"{runs.system} with {runs.cores} cores ({runs.options})"), \
+            guest.Guest(machine, Boot(made.kernel, made.initramfs, made.line), patience=PATIENCE_SECONDS) as running:
         running.ended()
         return running.text.replace("\r\n", "\n")

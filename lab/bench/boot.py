@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab import command_line, elf, guest, linux, paths
-from lab.bench import hangs, plot, systems, table
+from lab.bench import failures, hangs, plot, systems, table
 from lab.bench.bench import Bench, runs_of
 from lab.bench.results import Results, Row, medians
 from lab.gdbstub import GdbStub
@@ -75,12 +75,13 @@ def once(system: str, cores: int) -> dict[str, float]:
 def measure(plan: Plan) -> Results:
     rows: list[Row] = []
     turns = [(cores, run) for cores in plan.cores for run in range(plan.runs)]
-    with Progress("Measuring boots on qemu") as progress:
+    with failures.keeping(rows), Progress("Measuring boots on qemu") as progress:
         for number, (cores, run) in enumerate(turns):
             for system in plan.systems if run % 2 == 0 else plan.systems[::-1]:
                 progress.of(number, len(turns), f"{system}, {cores} cores")
                 boot = functools.partial(once, system, cores)
-                measured = hangs.survived(boot) if system == "linux" else boot()
+                with failures.of_guest(f"{system} with {cores} cores"):
+                    measured = hangs.survived(boot) if system == "linux" else boot()
                 rows += [Row(system, "qemu", cores, 0, metric, value) for metric, value in measured.items()]
         progress.done(f"{len(rows) // len(METRICS)} boots")
     return Results(NAME, medians(rows))

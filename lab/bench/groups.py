@@ -13,7 +13,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from lab.bench import groups_report
+from lab.bench import failures, groups_report
 from lab.bench.bench import Bench, runs_of
 from lab.bench.groups_point import CACHES, LAYOUTS, METHODS, NAME, RATIOS, TOOLS, UNGROUPED, Point
 from lab.bench.groups_run import MACHINE_SEED, Runs, once
@@ -85,7 +85,7 @@ def rows_of(runs: Runs, plan: Plan) -> Iterator[Row]:
 def measure(plan: Plan) -> Results:
     rows: list[Row] = []
     boots = list(plan.boots())
-    with Progress("Running threads of two classes under the cache model") as progress:
+    with failures.keeping(rows), Progress("Running threads of two classes under the cache model") as progress:
         for number, runs in enumerate(boots):
             progress.of(number, len(boots), f"{runs.system}, {len(runs.points)} points from {runs.points[0]}")
             rows += rows_of(runs, plan)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab import cache_model, guest
-from lab.bench import load, systems
+from lab.bench import failures, load, systems
 from lab.bench.groups_point import CACHES, COUNTED, Point
 from lab.machine import Boot, Machine
 from lab.problem import Problem
@@ -104,6 +104,7 @@ def _said(runs: Runs, work: Path, report: Path) -> str:
     plugin = cache_model.plugin(f"{MODEL},{CACHES[first.caches]}", report, seeded=True)
     machine = Machine(runs.cores, memory_mib=MEMORY_MIB, seed=MACHINE_SEED, plugin=plugin)
     patience = PATIENCE_OF_POINT * len(runs.points)
-    with guest.Guest(machine, Boot(made.kernel, made.initramfs, made.line), patience=patience) as running:
+    with failures.of_guest(f"{runs.system}, {len(runs.points)} points from {first}"), \
+            guest.Guest(machine, Boot(made.kernel, made.initramfs, made.line), patience=patience) as running:
         running.ended()
         return running.text.replace("\r\n", "\n")

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from lab import boot_options, build, files, linux, options, packages, paths
-from lab.bench import balance, beside, boot, groups, host, latency, load, mandelbrot, matrix, operations, plot, table, tracing
+from lab.bench import balance, beside, boot, failures, groups, host, latency, load, mandelbrot, matrix, operations, plot, table, tracing
 from lab.bench.bench import Bench, declare
-from lab.bench.results import Results, spread
+from lab.bench.results import Results, medians, spread
 from lab.machine import check_cores
 from lab.options import Parser, choose
 from lab.problem import WRONG_USE, Problem
@@ -37,12 +37,16 @@ def execute(bench: Bench[Any], values: Namespace, _: list[str]) -> int:
     boot_options.check_line(getattr(values, "append", ""))  # with a wrong one the default would be measured
     plan = bench.plan(values, instrument, systems)
     _prepare(instrument, systems, getattr(values, "runs", None) or 1, verbose=values.verbose, yes=values.yes)
-    results = bench.measure(plan)
     values.instrument = word
     again = options.again(f"bench {bench.name}", partial(declare, bench), values, leave_out=("json", "plot"))
+    name = set_name(bench, values)
+    try:
+        results = bench.measure(plan)
+    except failures.Unfinished as failed:
+        raise _kept_in_part(failed, Results(bench.name, medians(failed.rows), again, host.facts()), name) from failed
     results = replace(results, command=again, host=host.facts())
     print("\n".join([*bench.report(results, plan), *spreads(results), "", f"Again: {again}"]))
-    _keep(bench, results, set_name(bench, values), values.json, values.plot)
+    _keep(bench, results, name, values.json, values.plot)
     return 0
 
 
@@ -128,5 +132,24 @@ def _keep(bench: Bench[Any], results: Results, name: str, json: Path | None, pic
         files.write(file, results.to_json(), "--json")
     drawn = [picture] if picture else [paths.RESULTS / f"{name}{kind}" for kind in plot.KINDS]
     bench.draw(results, drawn)
+    _partial(name).unlink(missing_ok=True)
     shown = [", ".join(paths.shown(file) for file in these) for these in (kept, drawn)]
     print(f"\nResults: {shown[0]}; plot: {shown[1]}")
+
+
+def _kept_in_part(failed: failures.Unfinished, measured: Results, name: str) -> Problem:
+    """What ended the measurement, and where that stands which was measured before."""
+    if not measured.rows:
+        return failed
+    file = _partial(name)
+    try:
+        files.write(file, measured.to_json(), "--json")
+        kept = f"{len(measured.rows)} figures had been measured: {paths.shown(file)}"
+    except Problem as refused:
+        kept = f"{len(measured.rows)} figures had been measured, and are lost: {refused.what}"
+    return Problem(f"{failed.what}\n{kept}", failed.mend, failed.status)
+
+
+def _partial(name: str) -> Path:
+    """What there was of a set when its measurement failed; the whole set takes its place."""
+    return paths.RESULTS / f"{name}.partial.json"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lab.bench import plot, published, systems, table, timed
+from lab.bench import failures, plot, published, systems, table, timed
 from lab.bench.bench import Bench, Place, runs_of
 from lab.bench.results import Results, Row, medians
 from lab.options import Parser, numbers
@@ -115,7 +115,7 @@ def measure(plan: Plan) -> Results:
     rows: list[Row] = []
     checksums: dict[str, str] = {}
     todo = list(boots(plan))
-    with Progress(f"Measuring mandelbrot on {plan.instrument}") as progress:
+    with failures.keeping(rows), Progress(f"Measuring mandelbrot on {plan.instrument}") as progress:
         for number, (cores, system, runs) in enumerate(todo):
             progress.of(number, len(todo), f"{system}, {cores} cores")
             samples = once(plan, system, cores, runs)

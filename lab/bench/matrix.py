@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab import boot_options, cache_model, guest
-from lab.bench import plot, table, timed
+from lab.bench import failures, plot, table, timed
 from lab.bench.bench import Bench, Place
 from lab.bench.matrix_published import PUBLISHED, Figure
 from lab.bench.results import Results, Row
@@ -104,8 +104,9 @@ def once(case: Case, plan: Plan) -> Figure:
     program = case.command(DIVIDED_WHEN_QUICK if plan.quick else 1).split()
     with tempfile.TemporaryDirectory(prefix="corral-matrix-") as name:
         file = Path(name) / "report"
-        said, end = guest.run_program(program, cores=case.cores, seed=SEED, plugin=cache_model.plugin(plan.model, file, seeded=True),
-                                      options=plan.options_of(case), patience=3000.0)
+        with failures.of_guest(f"figure {case.figure}"):
+            said, end = guest.run_program(program, cores=case.cores, seed=SEED, plugin=cache_model.plugin(plan.model, file, seeded=True),
+                                          options=plan.options_of(case), patience=3000.0)
         reports = cache_model.read(file)
     told = timed.said(PROGRAM, said)
     if end.status != 0 or not told or len(reports) != 2:
@@ -115,7 +116,7 @@ def once(case: Case, plan: Plan) -> Figure:
 
 def measure(plan: Plan) -> Results:
     rows: list[Row] = []
-    with Progress("Multiplying matrices under the cache model") as progress:
+    with failures.keeping(rows), Progress("Multiplying matrices under the cache model") as progress:
         for number, case in enumerate(plan.cases):
             progress.of(number, len(plan.cases), f"figure {case.figure}")
             figure = once(case, plan)

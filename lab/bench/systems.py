@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from lab import bochs, command_line, emulators, guest, iso, linux, paths, payload
-from lab.bench import hangs
+from lab.bench import failures, hangs
 from lab.bench.results import Row
 from lab.machine import Boot, Machine
 from lab.problem import Problem
@@ -84,10 +84,11 @@ def run(system: str, instrument: str, cores: int, job: Job, *, memory_mib: int =
             boot = Boot(made.kernel, made.initramfs, made.line)
             emulated = Machine(cores, memory_mib=memory_mib, seed=job.seed if instrument == "seeded" else None, count_instructions=instrument == "icount")
             limit = patience or QEMU_LIMIT_SECONDS
-            if system == "linux" and instrument == "qemu":
-                text = hangs.survived(lambda: _in_qemu(emulated, boot, limit, LINUX_BEGINS_SECONDS))
-            else:
-                text = _in_qemu(emulated, boot, limit)
+            with failures.of_guest(f"{system} on {instrument} with {cores} cores"):
+                if system == "linux" and instrument == "qemu":
+                    text = hangs.survived(lambda: _in_qemu(emulated, boot, limit, LINUX_BEGINS_SECONDS))
+                else:
+                    text = _in_qemu(emulated, boot, limit)
     if END not in text:
         raise Problem(f"{system} on {instrument} with {cores} cores did not finish its script:\n{text[-3000:]}")
     return text.replace("\r\n", "\n").replace(f"{linux.BEGIN}\n", "", 1)
@@ -116,23 +117,33 @@ def boots(instrument: str, cores: Sequence[int], systems: Sequence[str], runs: i
 
 
 def each(what: str, instrument: str, todo: Sequence[Turn], once: Callable[[Turn], list[Row]]) -> list[Row]:
-    """What was measured in each boot of `todo`, in its order, shown as it goes on. In virtual time one boot for each core of the host at once."""
-    found: dict[int, list[Row]] = {}
-    with Progress(f"Measuring {what}") as progress, ThreadPoolExecutor((os.cpu_count() or 1) if instrument == "bochs" else 1) as lanes:
-        begun = {lanes.submit(once, turn): number for number, turn in enumerate(todo)}
+    """What was measured in each boot of `todo`, in its order, shown as it goes on. In virtual time one boot for each core of the host at once.
+
+    Where one of them fails, failures.Unfinished with what the others gave.
+    """
+    rows: list[Row] = []
+    lanes_at_once = (os.cpu_count() or 1) if instrument == "bochs" else 1
+    with failures.keeping(rows), Progress(f"Measuring {what}") as progress, ThreadPoolExecutor(lanes_at_once) as lanes:
+        begun = {lanes.submit(once, turn): turn for turn in todo}
         try:
             progress.of(0, len(todo), "")
-            for ended in as_completed(begun):
-                number = begun[ended]
-                found[number] = ended.result()
-                progress.of(len(found), len(todo), f"{todo[number].system}, {todo[number].cores} cores")
+            for done, ended in enumerate(as_completed(begun), start=1):
+                ended.result()
+                progress.of(done, len(todo), f"{begun[ended].system}, {begun[ended].cores} cores")
         except Problem:
             lanes.shutdown(cancel_futures=True)  # which waits for those that have begun
+            rows += _measured(begun)
             raise
         except BaseException:
             emulators.close()
             lanes.shutdown(cancel_futures=True)
             raise
-        rows = [row for number in sorted(found) for row in found[number]]
+        rows += _measured(begun)
         progress.done(f"{len(rows)} results")
     return rows
+
+
+def _measured(ended: Iterable[Future[list[Row]]]) -> Iterator[Row]:
+    for one in ended:
+        if not one.cancelled() and one.exception() is None:
+            yield from one.result()

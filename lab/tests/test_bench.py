@@ -10,9 +10,11 @@ from pathlib import Path
 from unittest import mock
 
 from lab import main
+from lab.bench import failures, systems
 from lab.bench import main as benches
 from lab.bench.results import INSTRUMENTS, Results, Row, from_json
-from lab.problem import Problem
+from lab.guest import GuestFailure
+from lab.problem import GUEST_BROKE, Problem
 
 
 class Benches(unittest.TestCase):
@@ -46,6 +48,24 @@ class Benches(unittest.TestCase):
         self.assertIn(f"{len(ran) - 1} measured, 1 failed", said.getvalue())
 
 
+    def test_a_guest_that_fails_does_not_stop_the_others_either(self) -> None:
+        turns = [systems.Turn(1, "corral"), systems.Turn(1, "linux")]
+
+        def measure(_: object) -> Results:
+            systems.each("boots", "qemu", turns, lambda turn: [Row(turn.system, "qemu", 1, 1, systems.run(turn.system, "qemu", 1, systems.Job("", {})), 1.0)])
+            raise AssertionError("it cannot end well")
+
+        changed = {name: replace(benches.BENCHES[name], measure=measure) for name in ("boot", "load")}
+        complained = io.StringIO()
+        with mock.patch.dict(benches.BENCHES, changed, clear=True), mock.patch.object(benches, "_prepare"), mock.patch.object(systems, "parts"), \
+                mock.patch.object(systems.guest, "Guest", side_effect=GuestFailure("the guest did not end\nits last words")), \
+                mock.patch.object(systems.emulators, "close") as closed, \
+                contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(complained):
+            self.assertEqual(benches.execute_all(Namespace(quick=True, yes=True, verbose=False), []), 1)
+        self.assertEqual(complained.getvalue().count("corral: corral on qemu with 1 cores: the guest did not end\nits last words"), 2)
+        closed.assert_not_called()
+
+
 class Kept(unittest.TestCase):
     def setUp(self) -> None:
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
@@ -54,13 +74,17 @@ class Kept(unittest.TestCase):
         self.said = self.enterContext(contextlib.redirect_stdout(io.StringIO()))
         self.values: list[float] = []
 
-    def bench(self, *words: str) -> None:
+    def bench(self, *words: str, fails: Problem | None = None) -> None:
         """Carries it out, which measures one figure that no other run has."""
         name = words[0]
 
         def measure(_: object) -> Results:
             self.values.append(len(self.values) + 1.0)
-            return Results(name, (Row("corral", "bochs", 1, 1, "figure", self.values[-1]),))
+            rows = (Row("corral", "bochs", 1, 1, "figure", self.values[-1]),)
+            if fails is not None:
+                with failures.keeping(rows):
+                    raise fails
+            return Results(name, rows)
 
         changed = replace(benches.BENCHES[name], measure=measure, report=lambda *_: [], draw=lambda *_: None)
         _, values, _ = main.understand(["bench", *words])
@@ -87,6 +111,21 @@ class Kept(unittest.TestCase):
         for words in (["--cores", "1-2", "--quick"], ["--quick", "--cores", "1,2"]):
             self.bench("load", *words)
         self.assertEqual(self.found(), {"load-bochs.json": 3, "load-bochs-cores=1,2-quick.json": 5})
+
+    def test_what_was_measured_before_a_failure_is_kept_until_all_is(self) -> None:
+        self.bench("load")
+        with self.assertRaisesRegex(Problem, r"(?s)^no such machine\n1 figures had been measured: \S*/load-bochs.partial.json\n +Mend: buy one") as caught:
+            self.bench("load", fails=Problem("no such machine", "buy one", GUEST_BROKE))
+        self.assertEqual(caught.exception.status, GUEST_BROKE)
+        self.assertEqual(self.found(), {"load-bochs.json": 1, "load-bochs.partial.json": 2})
+        kept = from_json((self.folder / "load-bochs.partial.json").read_text(encoding="utf-8"))
+        self.assertEqual((kept.bench, kept.command), ("load", "./corral bench load --instrument bochs"))
+        self.bench("load")
+        self.assertEqual(self.found(), {"load-bochs.json": 3})
+
+    def test_of_what_cannot_be_kept_the_failure_is_told_all_the_same(self) -> None:
+        with mock.patch.object(benches.paths, "RESULTS", Path("/proc/none")), self.assertRaisesRegex(Problem, "no such machine\n1 .*are lost: /proc/none"):
+            self.bench("load", fails=Problem("no such machine"))
 
     def test_a_long_command_has_a_name_of_its_own_that_a_folder_takes(self) -> None:
         for last in (63, 64):
