@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterable
 
 from lab import paths
 from lab.options import choose
@@ -33,10 +34,23 @@ def policies() -> dict[str, tuple[str, ...]]:
 
 
 def check_line(line: str) -> None:
-    """The same for all words of a command line."""
+    """The same for all words of a command line, which has no option twice: of those the kernel takes the last."""
+    seen: dict[str, str] = {}
     for word in line.split():
         name, _, value = word.partition("=")
         check(name, value)
+        if name in seen:
+            raise Problem(f"{seen[name]} {word}: {name} is given twice, and the kernel takes the last", "leave one of them out", WRONG_USE)
+        seen[name] = word
+
+
+def check_added(added: str, own: Iterable[str], mend: str) -> None:
+    """The same for options that are added to one of the lines `own`: with an option of theirs all rows would have their names and its value."""
+    check_line(added)
+    taken = {word.partition("=")[0] for line in own for word in line.split()}
+    for word in added.split():
+        if (name := word.partition("=")[0]) in taken:
+            raise Problem(f"--append {word}: {name} is what this measurement itself sets", mend, WRONG_USE)
 
 
 def names_checked(line: str) -> str:

@@ -59,7 +59,9 @@ class Plan:
     quick: bool = False
 
     def __post_init__(self) -> None:
-        boot_options.check_line(" ".join([self.options, *(choice.options for choice in self.choices)]))
+        boot_options.check_added(self.options, [choice.options for choice in self.choices], "name policies with --placement and --migration")
+        for choice in self.choices:
+            boot_options.check_line(self.options_of(choice))
 
     @property
     def model(self) -> str:

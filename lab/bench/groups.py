@@ -13,6 +13,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from lab import boot_options
 from lab.bench import failures, groups_report
 from lab.bench.bench import Bench, runs_of
 from lab.bench.groups_point import CACHES, LAYOUTS, METHODS, NAME, RATIOS, TOOLS, UNGROUPED, Point
@@ -55,6 +56,9 @@ class Plan:
     append: str = ""  # more for Corral's kernel
     quick: bool = False
     systems: tuple[str, ...] = ("corral",)
+
+    def __post_init__(self) -> None:
+        boot_options.check_added(self.append, [OPTIONS, "sched.groups"], "choose groups with --method, --layout and --ratio")
 
     @property
     def kernel_options(self) -> str:

@@ -89,7 +89,8 @@ class Plan:
     cases: tuple[Case, ...] = CASES
 
     def __post_init__(self) -> None:
-        boot_options.check_line(self.options)
+        own = [OPTIONS, *(case.options for case in self.cases)]
+        boot_options.check_added(self.options, own, "leave it out: the figures differ in it, and --figures chooses them")
 
     @property
     def model(self) -> str:

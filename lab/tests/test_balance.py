@@ -102,6 +102,11 @@ class Plans(unittest.TestCase):
                 command, values, program = main.understand(["bench", "balance", *words])
                 command.execute(values, program)
 
+    def test_the_policies_that_rows_are_named_by_cannot_be_added(self) -> None:
+        for word in ("sched.placement=random", "sched.migration=pull:hot=200"):
+            with self.subTest(word=word), self.assertRaisesRegex(Problem, "(?s)itself sets.*--placement and --migration"):
+                self.understood("--append", f"sched.algorithm=rr {word}")
+
     def test_each_choice_boots_once_for_each_number_of_cores(self) -> None:
         boots = [(runs.system, runs.cores, runs.options) for runs in plan(cores=(1, 8)).boots()]
         self.assertEqual(len(boots), len(set(boots)))

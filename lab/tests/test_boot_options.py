@@ -31,6 +31,21 @@ class Page(unittest.TestCase):
             with self.subTest(name=name, value=value), self.assertRaisesRegex(Problem, said):
                 boot_options.check(name, value)
 
+    def test_an_option_is_given_once(self) -> None:
+        boot_options.check_line("sched.algorithm=rr sched.placement=random quiet")
+        for line in ("sched.algorithm=rr clock=pit sched.algorithm=cfs:turn=50", "quiet quiet"):
+            with self.subTest(line=line), self.assertRaisesRegex(Problem, "(sched.algorithm|quiet) is given twice.*\n +Mend: leave one"):
+                boot_options.check_line(line)
+
+    def test_what_is_added_is_nothing_that_is_set_already(self) -> None:
+        own = ["sched.placement=random sched.migration=pull", "counters=model"]
+        boot_options.check_added("sched.algorithm=rr quiet", own, "")
+        for word in ("sched.placement=affinity:warm=500", "sched.migration=pull", "counters=pmu"):
+            with self.subTest(word=word), self.assertRaisesRegex(Problem, f"^--append {word}: .* itself sets\n +Mend: say it otherwise"):
+                boot_options.check_added(f"clock=pit {word}", own, "say it otherwise")
+        with self.assertRaisesRegex(Problem, "did you mean"):
+            boot_options.check_added("clok=pit", own, "")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -52,6 +52,11 @@ class Points(unittest.TestCase):
             self.assertEqual(chosen.points, (Point("threadload", 10000, "alternate", "run-queue-entry", "3:1", 75, caches),))
             self.assertEqual(chosen.cores, 16)
 
+    def test_groups_and_the_seed_cannot_be_added(self) -> None:
+        for word in ("sched.groups=none", "interleave.seed=5"):
+            with self.subTest(word=word), self.assertRaisesRegex(Problem, "(?s)itself sets.*--method"):
+                plan("--append", word)
+
     def test_the_product_is_complete_and_only_measured_when_asked_for(self) -> None:
         product = plan("--questions", "product").points
         for threads in THREADS:

@@ -3,7 +3,7 @@
 import unittest
 from dataclasses import replace
 
-from lab import main
+from lab import boot_options, main
 from lab.bench import matrix
 from lab.bench.matrix_published import PUBLISHED, Figure
 from lab.bench.results import Results, Row, from_json
@@ -27,10 +27,18 @@ class Report(unittest.TestCase):
         """It would only warn of a wrong one; a plan refuses it."""
         for case in matrix.CASES:
             with self.subTest(figure=case.figure):
-                words = matrix.Plan(quick=True, options=matrix.Plan(quick=True).options_of(case)).options.split()
-                self.assertEqual("sched.queues=global" in words, case.figure in ("4a", "6c"))
+                line = matrix.Plan(quick=True).options_of(case)
+                boot_options.check_line(line)
+                self.assertEqual("sched.queues=global" in line.split(), case.figure in ("4a", "6c"))
         with self.assertRaisesRegex(Problem, "sched.queues"):
             matrix.Plan(quick=True, options="sched.queus=global")
+
+    def test_what_the_figures_set_cannot_be_added(self) -> None:
+        for word in ("sched.migration=pull", "counters=pmu", "interleave.seed=5", "sched.queues=global"):
+            with self.subTest(word=word), self.assertRaisesRegex(Problem, "(?s)itself sets.*--figures"):
+                matrix.Plan(quick=True, options=word)
+        alone = matrix.Plan(quick=True, options="sched.queues=global", cases=matrix.chosen("5a"))  # whose cases leave it as it is
+        self.assertTrue(alone.options_of(alone.cases[0]).endswith("sched.migration=push sched.queues=global"))
 
     def test_published_totals_are_those_of_the_study(self) -> None:
         """Its tables have totals too: a slip of the pen in one of both modes shows."""
