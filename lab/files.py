@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from lab.problem import Problem
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def write(file: Path, text: str, option: str) -> None:
@@ -29,7 +32,8 @@ def write_bytes(file: Path, data: bytes, option: str) -> None:
         finally:
             new.unlink(missing_ok=True)
     except OSError as error:
-        raise Problem(f"{file} cannot be written: {error.strerror}", f"give {option} another place") from None
+        full = "make room on the disk, or " if error.errno in FULL else ""
+        raise Problem(f"{file} cannot be written: {error.strerror}", f"{full}give {option} another place") from None
 
 
 @contextmanager

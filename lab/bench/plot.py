@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
-from lab.problem import Problem
+from lab.files import write_bytes
+from lab.problem import WRONG_USE, Problem
 
 COLOURS = {"corral": "#b5542a", "linux": "#2a6fb5"}
 KINDS = (".png", ".svg")
@@ -24,9 +26,11 @@ def figure(width: float, height: float) -> tuple[Any, Any]:
 
 
 def save(drawing: Any, files: list[Path]) -> None:
+    """The name's end says what kind of picture it is; .png where it has none. Whole or not at all, as results."""
     for file in files:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        picture = io.BytesIO()
         try:
-            drawing.savefig(file, dpi=120)
-        except (OSError, ValueError) as error:
-            raise Problem(f"the plot cannot be written to {file}: {error}", "give --plot a name such as plot.png") from None
+            drawing.savefig(picture, format=file.suffix.removeprefix(".") or "png", dpi=120)
+        except ValueError as error:  # there is no such kind
+            raise Problem(f"the plot cannot be written to {file}: {error}", "give --plot a name such as plot.png", WRONG_USE) from None
+        write_bytes(file, picture.getvalue(), "--plot")

@@ -57,6 +57,12 @@ class Written(unittest.TestCase):
         self.assertRegex(ended.stderr, r"cannot be written: .*\s+Mend: give --json another place")
         self.assertEqual([file.read_text(encoding="utf-8") for file in self.file.parent.iterdir()], ["precious"])
 
+    def test_a_full_disk_is_told_from_a_wrong_place(self) -> None:
+        for code, mend in ((errno.ENOSPC, "make room on the disk, or give --plot another place"), (errno.EACCES, "give --plot another place")):
+            with self.subTest(code=code), mock.patch.object(Path, "write_bytes", side_effect=OSError(code, "no")), \
+                    self.assertRaisesRegex(Problem, f"cannot be written: no\n +Mend: {mend}"):
+                files.write_bytes(self.file, b"picture", "--plot")
+
     def test_what_is_no_file_is_written_to(self) -> None:
         link = self.folder / "link"
         self.file.parent.mkdir()
