@@ -11,24 +11,27 @@ import atexit
 import os
 import signal
 import subprocess
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
 from lab.problem import Problem
 
 _running: set[subprocess.Popen[bytes]] = set()
+_starting = threading.Lock()  # held from the look at _closed until what was started is in _running, and while _closed is set
 _closed = False
 
 
 def start(command: Sequence[str], **settings: object) -> subprocess.Popen[bytes]:
-    if _closed:
-        raise Problem("the command is being ended: no emulator is started")
     with_parent = ["setpriv", "--pdeathsig", "KILL", "--", *command]
-    try:
-        child = subprocess.Popen(with_parent, start_new_session=True, **settings)  # type: ignore[call-overload]
-    except FileNotFoundError:
-        raise Problem(f"{with_parent[0]} cannot be found", "install Debian's util-linux, and look whether it is in PATH") from None
-    _running.add(child)
+    with _starting:
+        if _closed:
+            raise Problem("the command is being ended: no emulator is started")
+        try:
+            child = subprocess.Popen(with_parent, start_new_session=True, **settings)  # type: ignore[call-overload]
+        except FileNotFoundError:
+            raise Problem(f"{with_parent[0]} cannot be found", "install Debian's util-linux, and look whether it is in PATH") from None
+        _running.add(child)
     return child
 
 
@@ -58,7 +61,8 @@ def end_when_told() -> None:
 def close() -> None:
     """Ends all emulators, and lets none be started: threads that wait for theirs find it gone."""
     global _closed
-    _closed = True
+    with _starting:
+        _closed = True
     _stop_all()
 
 

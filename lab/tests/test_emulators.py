@@ -4,11 +4,14 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import unittest
 from pathlib import Path
+from unittest import mock
 
-from lab import paths
+from lab import emulators, paths
+from lab.problem import Problem
 
 COMMAND = """
 import sys, time
@@ -65,6 +68,42 @@ class Emulators(unittest.TestCase):
 
     def test_the_command_is_killed(self) -> None:
         self.assert_ends(self.group_after("wait", signal.SIGKILL, "exec sleep 1000"))
+
+
+class Closed(unittest.TestCase):
+    def setUp(self) -> None:
+        self.enterContext(mock.patch.object(emulators, "_closed", False))
+        self.enterContext(mock.patch.object(emulators, "_running", set()))
+
+    def test_what_was_being_started_ends_as_well(self) -> None:
+        """A thread is between its look whether anything may be started and the start, when all is closed."""
+        starting, go_on = threading.Event(), threading.Event()
+        child = mock.Mock()
+        child.poll.return_value = 0
+
+        def launch(*_: object, **__: object) -> mock.Mock:
+            starting.set()
+            go_on.wait(60)
+            return child
+
+        with mock.patch.object(subprocess, "Popen", side_effect=launch):
+            starter = threading.Thread(target=emulators.start, args=(["emulator"],))
+            closer = threading.Thread(target=emulators.close)
+            starter.start()
+            self.assertTrue(starting.wait(60))
+            closer.start()
+            closer.join(0.5)  # it has nothing to wait for but the starter
+            go_on.set()
+            for thread in (starter, closer):
+                thread.join(60)
+        child.wait.assert_called()
+        self.assertEqual(emulators._running, set())
+
+    def test_then_nothing_is_started(self) -> None:
+        emulators.close()
+        with mock.patch.object(subprocess, "Popen") as launch, self.assertRaisesRegex(Problem, "no emulator is started"):
+            emulators.start(["emulator"])
+        launch.assert_not_called()
 
 
 if __name__ == "__main__":
