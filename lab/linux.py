@@ -8,6 +8,7 @@ that the comparison is against Linux at its best.
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from lab.problem import Problem
 from lab.progress import Progress
 
 META_PACKAGE = "linux-image-cloud-amd64"
+# What to do when apt does not know the package though its lists were fetched just now.
+DEBIAN = "Corral is made for Debian 12: is its `main` in /etc/apt/sources.list? Without Linux: --system corral"
 BUSYBOX = Path("/bin/busybox")
 OPTIONS = (
     "console=ttyS0,115200", "quiet", "loglevel=4", "mitigations=off", "nokaslr", "nowatchdog", "nmi_watchdog=0",
@@ -51,6 +54,8 @@ def kernel() -> Path:
     """Debian's kernel, fetched and unpacked the first time."""
     if found := _unpacked():
         return found
+    if shutil.which("apt-get") is None:
+        raise Problem(f"{META_PACKAGE} is fetched with apt-get, which cannot be found", "measure on Debian 12, or without Linux: --system corral")
     progress = Progress(f"Fetching {META_PACKAGE}")
     try:
         archive = _download(progress)
@@ -79,10 +84,10 @@ def _unpacked() -> Path | None:
 
 def _package_behind(meta: str) -> str:
     """The package that the ever-moving name depends on just now."""
-    text = _run(["apt-cache", "depends", meta], "apt-get update")
+    text = _run(["apt-cache", "depends", meta], DEBIAN)
     found = re.search(r"Depends:\s*(linux-image-[^\s]+-cloud-amd64)", text)
     if not found:
-        raise Problem(f"apt does not know {meta}", "apt-get update; Corral is made for Debian 12")
+        raise Problem(f"apt does not know {meta}", DEBIAN)
     return found[1]
 
 
