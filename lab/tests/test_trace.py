@@ -49,6 +49,12 @@ class Text(unittest.TestCase):
          sleeper-7       [000] d..2.     1.000009: sched_switch: prev_comm=sleeper prev_pid=7 prev_prio=120 prev_state=S ==> next_comm=swapper/0 next_pid=0 next_prio=120
 """)  # noqa: E501
 
+    def test_every_bit_of_every_record_counts(self) -> None:
+        told = main.identity(SAMPLE)
+        self.assertRegex(told, r"^Trace: 9 records, sha256 [0-9a-f]{64}$")
+        others = [SAMPLE[:at] + bytes((SAMPLE[at] ^ 1,)) + SAMPLE[at + 1 :] for at in (0, 100, len(SAMPLE) - 1)]
+        self.assertEqual(len({told, *map(main.identity, others), main.identity(SAMPLE[records.SIZE :])}), 5)
+
     def test_half_a_record_is_refused(self) -> None:
         with self.assertRaisesRegex(Problem, "whole records"):
             records.decoded(SAMPLE[:-1])

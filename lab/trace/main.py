@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
 from argparse import Namespace
 from collections import Counter
@@ -58,6 +59,7 @@ def execute(values: Namespace, program: list[str]) -> int:
             raise Problem("no trace was left: the machine ended before", "see its message above", status or 1)
         data = written.read_bytes()
     _write(records.decoded(data), values)
+    print(identity(data))
     kept = _named(values, RECORDINGS)
     files.write_bytes(kept, data, "--output")
     print(f"{paths.shown(kept)}: ./corral report --trace {paths.shown(kept)} shows it as a timeline")
@@ -77,6 +79,11 @@ def _write(found: list[records.Record], values: Namespace) -> None:
     files.write(text_file, ftrace.text(found, values.cores), "--output")
     print(summary(found))
     print(f"{paths.shown(json_file)}: open it in ui.perfetto.dev; {paths.shown(text_file)}: as Linux's ftrace has it")
+
+
+def identity(data: bytes) -> str:
+    """One line that two traces have in common if and only if each core wrote the same records, times included."""
+    return f"Trace: {len(data) // records.SIZE} records, sha256 {hashlib.sha256(data).hexdigest()}"
 
 
 def summary(found: list[records.Record]) -> str:

@@ -1,6 +1,8 @@
 """A seed is one run: the same bytes again, times included. Another seed is another run."""
 
+import re
 import subprocess
+import tempfile
 import unittest
 
 from lab import boots, guest, paths
@@ -19,6 +21,18 @@ def said(cores: int, seed: int, *program: str) -> str:
         return machine.text + machine.debug_console()
 
 
+def traced(cores: int, seed: int) -> str:
+    """What sums up the records of all cores."""
+    with tempfile.TemporaryDirectory(prefix="corral-trace-") as folder:
+        ended = subprocess.run([str(paths.ROOT / "corral"), "trace", "--cores", str(cores), "--seed", str(seed), "--timeout", "300",
+                                "--output", f"{folder}/trace", "--", *DRAWING],
+                               stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    found = re.search(r"^Trace: [1-9]\d* records, sha256 [0-9a-f]{64}$", ended.stdout, re.MULTILINE)
+    if ended.returncode != 0 or found is None:
+        raise AssertionError(f"seed {seed}: status {ended.returncode}\n{ended.stdout}{ended.stderr}")
+    return found[0]
+
+
 class Determinism(unittest.TestCase):
     def test_the_same_seed_is_the_same_run(self) -> None:
         for cores, program in ((1, DRAWING), (2, COUNTED), (4, ("/tests/futexstress",)), (8, COUNTED)):
@@ -30,6 +44,11 @@ class Determinism(unittest.TestCase):
     def test_another_seed_is_another_run(self) -> None:
         runs = {said(4, seed, *COUNTED) for seed in (1, 2, 3)}
         self.assertEqual(len(runs), 3)
+
+    def test_a_seed_has_its_trace(self) -> None:
+        first = traced(4, 7)
+        self.assertEqual(traced(4, 7), first)
+        self.assertNotEqual(traced(4, 8), first)
 
     def test_the_command_that_is_named_repeats_the_run(self) -> None:
         run = boots.seeded(2, 12)
