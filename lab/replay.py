@@ -1,8 +1,8 @@
 """What a run that failed leaves behind, and the same run again: `corral run --replay FILE`.
 
 A dump is a JSON file: the machine, the kernel's options and the program, a digest of the kernel, how it ended, and the
-kernel's account of policies that failed (docs/safety.md). With a seed a run repeats bit for bit, so the same kernel
-gives the same account again.
+kernel's account of policies that failed (docs/safety.md) and of invariants that were violated (docs/checker.md). With a
+seed a run repeats bit for bit, so the same kernel gives the same account again.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from lab.problem import WRONG_USE, Problem
 
 VERSION = 1
 ACCOUNT = re.compile(r"^corral: account begins\r?\n(.*?)^corral: account ends\r?$", re.MULTILINE | re.DOTALL)
+COUNTS = ((re.compile(r"failures [1-9]\d*"), "policies"), (re.compile(r"violations [1-9]\d*"), "invariants"))  # in an account
 DIFFERENT = 1  # exit status of a replay that went another way
 
 
@@ -107,7 +108,8 @@ def keep_failed(of: Dump) -> None:
 
 def told(of: Dump, file: Path) -> str:
     """For the user, after a run of his own that failed."""
-    first = of.account[0].partition(" seed")[0] + " of policies" if of.account else "the run failed"
+    counts = [f"{found[0]} of {whose}" for count, whose in COUNTS for line in of.account if (found := count.match(line))]
+    first = ", ".join(counts) or "the run failed"
     again = f"again: ./corral run --replay {paths.shown(file)}" if of.seed is not None else "with --seed N it could be repeated"
     return f"corral: {first}; kept in {paths.shown(file)}; {again}"
 

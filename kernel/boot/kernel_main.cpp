@@ -89,16 +89,15 @@ void start_memory(const BootInfo& info) {
   log::info("memory: {} MiB, {} KiB reserved", pages.total * page_size >> 20, pages.reserved * page_size >> 10);
 }
 
-// The account of policies that failed, for who runs the machine: `corral run` keeps it (lab/replay.py).
+// The account of policies that failed and of invariants that were violated, as in /proc/sched-dump, for who runs the machine:
+// `corral run` keeps it (lab/replay.py). The last core that runs; after a panic too, so nothing is allocated and no lock taken.
 void hand_over_account() {
-  constexpr size_t most = 64 << 10;
-  if (sched::fallbacks::count() == 0) return;
-  auto* text = static_cast<char*>(memory::allocate(most));
-  if (text == nullptr) return;
+  static constinit char text[64 << 10];
+  if (sched::fallbacks::count() == 0 && invariants::count() == 0) return;
   platform::write_debug_port("corral: account begins\n");
-  platform::write_debug_port({text, sched::fallbacks::describe(text, most, scheduling().tick())});
+  platform::write_debug_port({text, sched::fallbacks::describe(text, sizeof text, scheduling().tick())});
+  platform::write_debug_port({text, invariants::describe(text, sizeof text)});
   platform::write_debug_port("corral: account ends\n");
-  memory::release(text);
 }
 
 void power_off(i32 status) {
@@ -106,13 +105,19 @@ void power_off(i32 status) {
   platform::power_off(status);
 }
 
+void reboot() {
+  hand_over_account();
+  platform::reboot();
+}
+
 void connect_interrupts() {
   interrupts::set_handler(arch::vector_message, "message", message_interrupt);
   interrupts::set_handler(arch::vector_timer, "timer", timer_interrupt);
   set_panic_hooks({.halt_others = [] { interrupts::local_controller().send_halt_to_others(); },
                    .verdict = [](std::string_view text) { platform::write_debug_port(text); },
+                   .account = hand_over_account,
                    .power_off = [] { platform::power_off(125); }});
-  machine::set_operations({.power_off = power_off, .reboot = [] { platform::reboot(); }});
+  machine::set_operations({.power_off = power_off, .reboot = reboot});
 }
 
 // The scheduler and executive of a core: the last thing before it may run threads.

@@ -44,6 +44,7 @@ void begin(const char* message) {
 
 [[noreturn]] void end(const char* message) {
   say_verdict(message);
+  if (hooks.account != nullptr) hooks.account();
   if (action.load(Order::relaxed) == PanicAction::power_off && hooks.power_off != nullptr) hooks.power_off();
   arch::halt_forever();
 }

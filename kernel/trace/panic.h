@@ -20,6 +20,7 @@ namespace corral {
 struct PanicHooks {
   void (*halt_others)() = nullptr;                // stops every other core
   void (*verdict)(std::string_view text) = nullptr;  // writes to the debug port
+  void (*account)() = nullptr;                    // says there what was wrong before; after the verdict
   void (*power_off)() = nullptr;                  // returns if it cannot
 };
 void set_panic_hooks(const PanicHooks& hooks);   // boot context

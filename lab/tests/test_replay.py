@@ -15,6 +15,8 @@ from lab.runner import Request
 
 CONSOLE = ("booting\ncorral: account begins\nfailures 1 seed 7\nfailure at 5 core 1 algorithm test.null call pick: withheld who may run\n"
            "corral: account ends\ncorral: exit status 3\n")
+VIOLATED = ("corral: account begins\nfailures 0 seed 7\nviolations 2\n  time: 2\nviolation at 5 core 1 thread 9 during tick decision 66: time\n"
+            "corral: account ends\ncorral: exit status 0\n")
 
 
 class Dumps(unittest.TestCase):
@@ -69,8 +71,18 @@ class Dumps(unittest.TestCase):
         self.assertIn("+failure at 6", other)
         self.assertIn("another kernel", other[-1])
 
+    def test_a_violation_that_does_not_recur_is_a_difference(self) -> None:
+        made = self.made(VIOLATED)
+        self.assertTrue(made.failed)
+        self.assertEqual(compared(made, self.made(VIOLATED)), [])
+        fine = self.made("corral: exit status 0\n")
+        self.assertFalse(fine.failed)
+        self.assertIn("-violation at 5 core 1 thread 9 during tick decision 66: time", compared(made, fine))
+        self.assertIn("-  time: 2", compared(made, self.made(VIOLATED.replace("time: 2", "time: 3"))))
+
     def test_the_user_is_told_the_command(self) -> None:
         self.assertIn("failures 1 of policies", told(self.made(), self.file))
+        self.assertIn("corral: violations 2 of invariants; kept", told(self.made(VIOLATED), self.file))
         self.assertIn(f"./corral run --replay {self.file}", told(self.made(), self.file))
         self.assertNotIn("--replay", told(replace(self.made(), seed=None), self.file))
 

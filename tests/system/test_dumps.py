@@ -1,25 +1,26 @@
-"""A policy that fails in a seeded run leaves a dump, and `corral run --replay` has the same failure again, in the same words."""
+"""A policy that fails, an invariant that is violated or a panic in a seeded run leaves a dump, and `corral run --replay` has the same
+again, in the same words."""
 
 import json
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import unittest
 from pathlib import Path
 
 from lab import build, paths
+from lab.problem import GUEST_BROKE
+from lab.testing import with_kernel
 
-# `./corral` with the kernel that has policies which do wrong.
-CORRAL = ("import sys; from lab import paths; paths.KERNEL_ELF = paths.TEST_KERNEL_ELF; "
-          "from lab.main import main; sys.exit(main(sys.argv[1:]))")
 PIPES = "for i in 1 2 3 4; do (echo $i | cat) & done; wait"
+PLANTED = f"echo plant time-of-turns-lost > /proc/provoke; for r in 1 2 3 4; do {PIPES}; done"
+VIOLATION = r"^violation at \d+ core [01] thread \d+ during [a-z ]+ decision \d+: time$"
 
 
 def corral(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", CORRAL, *words], cwd=paths.ROOT, stdin=subprocess.DEVNULL, capture_output=True,
-                          text=True, timeout=600, check=False)
+    """With the kernel that has policies which do wrong."""
+    return with_kernel.corral(paths.TEST_KERNEL_ELF, *words)
 
 
 class Replay(unittest.TestCase):
@@ -59,6 +60,57 @@ class Replay(unittest.TestCase):
                 again = corral("run", "--replay", str(self.dump), *more)
                 self.assertEqual(again.returncode, 2)
                 self.assertIn("leave out", again.stderr)
+
+
+class Violations(unittest.TestCase):
+    """With the kernel that has defects (docs/checker.md)."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        build.build(build.CHECKED_KERNEL)
+        cls.folder = Path(tempfile.mkdtemp(prefix="corral-dumps-"))
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+
+    def left(self, seed: int, options: str, status: int) -> tuple[Path, str]:
+        """The dump of a run in which an invariant is violated, and what the user was told."""
+        run = with_kernel.corral(paths.CHECKED_KERNEL_ELF, "run", "--cores", "2", "--seed", str(seed), "--append", f"provoke {options}",
+                                 "--", "sh", "-c", PLANTED)
+        self.assertEqual(run.returncode, status, run.stdout + run.stderr)
+        kept = re.search(r"kept in (\S+);", run.stderr)
+        assert kept, run.stdout + run.stderr
+        return Path(shutil.move(paths.ROOT / kept[1], self.folder / f"{seed}.json")), run.stderr
+
+    def again(self, dump: Path) -> subprocess.CompletedProcess[str]:
+        return with_kernel.corral(paths.CHECKED_KERNEL_ELF, "run", "--replay", str(dump))
+
+    def test_they_are_kept_and_the_same_again(self) -> None:
+        dump, told = self.left(2301, "", 0)
+        self.assertRegex(told, r"corral: violations [1-9]\d* of invariants; kept in ")
+        account = json.loads(dump.read_text(encoding="utf-8"))["account"]
+        self.assertEqual(account[0], "failures 0 seed 2301")
+        self.assertTrue([line for line in account if re.match(VIOLATION, line)], account)
+        again = self.again(dump)
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertIn("the same again", again.stderr)
+        self.check_what_does_not_recur(dump)
+
+    def check_what_does_not_recur(self, dump: Path) -> None:
+        """The program ends as before, and nothing is violated."""
+        dump.write_text(dump.read_text(encoding="utf-8").replace("plant time-of-turns-lost", "plant none"), encoding="utf-8")
+        again = self.again(dump)
+        self.assertEqual(again.returncode, 1, again.stderr)
+        self.assertRegex(again.stderr, r"(?m)^-violation at \d+ core [01] ")
+        self.assertNotIn("the same again", again.stderr)
+
+    def test_they_are_kept_when_the_kernel_panics_and_the_same_again(self) -> None:
+        dump, told = self.left(2302, "sched.check=panic", GUEST_BROKE)
+        self.assertIn("the kernel panicked: an invariant of scheduling is violated", told)
+        account = json.loads(dump.read_text(encoding="utf-8"))["account"]
+        self.assertEqual(account[1], "violations 1")
+        self.assertRegex(account[-1], VIOLATION)
+        again = self.again(dump)
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertIn("the same again", again.stderr)
 
 
 if __name__ == "__main__":
