@@ -11,6 +11,7 @@ import json
 import os
 import re
 import shlex
+import time
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -24,6 +25,7 @@ from lab.problem import WRONG_USE, Problem
 from lab.progress import Progress
 
 PATIENCE_SECONDS = 300.0
+POLL_SECONDS = 0.2
 SHOWN_FAILURES = 5
 # What the kernel says of itself when something is wrong, the most telling first.
 TELLING = (re.compile(r"corral: panic.*"), re.compile(r".*\binvariant\b.*"), re.compile(r".*\bviolat.*"))
@@ -64,6 +66,19 @@ def telling(said: str, account: Sequence[str] = ()) -> str:
     return next((line for line in account if line.startswith("failure at")), "")
 
 
+def _end(machine: guest.Guest, patience: float) -> verdict.Verdict:
+    """Waits for the emulator's end, or for a panic, after which the machine stands still."""
+    deadline = time.monotonic() + patience
+    while machine.alive():
+        if verdict.PANIC.search(machine.debug_console()):
+            machine.run_for(runner.PANIC_GRACE_SECONDS)
+            return verdict.of(machine.debug_console())
+        if time.monotonic() > deadline:
+            raise guest.GuestFailure(f"it did not end within {patience:g} s")
+        machine.run_for(POLL_SECONDS)
+    return machine.ended()
+
+
 def once(hunt: Hunt, seed: int) -> Catch:
     request = runner.Request(Machine(cores=hunt.cores, seed=seed), "qemu", hunt.append, tuple(hunt.program), None, by_image=False)
     argv, files = payload.resolve(list(hunt.program))
@@ -71,9 +86,9 @@ def once(hunt: Hunt, seed: int) -> Catch:
     with guest.corral(hunt.cores, program=argv, options=options, seed=seed, files=files, patience=hunt.patience,
                       invariants_hold=False) as machine:  # told below
         try:
-            end = machine.ended()
-        except AssertionError:
-            return Catch(seed, f"it did not end within {hunt.patience:g} s", "", machine.said())
+            end = _end(machine, hunt.patience)
+        except guest.GuestFailure as failure:
+            return Catch(seed, verdict.violation(machine.text) or str(failure), "", machine.said())
         said = machine.text + machine.debug_console()
         output = hashlib.sha256(said.encode()).hexdigest()[:16]
         dump = replay.dump(request, machine.debug_console())

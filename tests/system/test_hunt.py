@@ -1,5 +1,6 @@
 """`corral hunt` finds the interleavings in which a program with a race fails, and what it found fails again."""
 
+import re
 import shlex
 import signal
 import subprocess
@@ -8,11 +9,14 @@ import time
 import unittest
 from pathlib import Path
 
-from lab import hunt, paths
+from lab import build, hunt, paths
+from lab.testing import with_kernel
 
 # Two loops add to a file without asking each other: whether one of the additions is lost is a matter of who comes first.
 RACE = ("sh", "-c", "echo 0 > /n; add() { for i in 1 2 3 4 5 6; do read n < /n; echo $((n + 1)) > /n; done; }; "
                     "add & add & wait; read n < /n; test $n = 12")
+# A defect that shows at each hundredth chance: where and in whose turn that is is a matter of who comes first.
+DEFECT = ("sh", "-c", "echo plant time-of-turns-lost > /proc/provoke; for i in 1 2 3 4; do (echo $i | cat) & done; wait; sleep 0.1")
 HARMLESS = ("sh", "-c", "echo fine | cat")
 
 
@@ -76,6 +80,37 @@ class Hunting(unittest.TestCase):
     def test_a_program_that_does_not_end_has_failed(self) -> None:
         catch = hunt.once(hunt.Hunt(2, ("sh", "-c", "while :; do :; done"), patience=6.0), 1)
         self.assertIn("did not end", catch.failure)
+
+
+class Violations(unittest.TestCase):
+    """With the kernel that has defects (docs/checker.md)."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        build.build(build.CHECKED_KERNEL)
+
+    def corral(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return with_kernel.corral(paths.CHECKED_KERNEL_ELF, *words)
+
+    def test_a_violated_invariant_is_found_told_and_repeats(self) -> None:
+        found = self.corral("hunt", "--seeds", "1-8", "--cores", "2", "--append", "provoke", "--first", "--", *DEFECT)
+        self.assertEqual(found.returncode, 1, found.stdout + found.stderr)
+        told = re.search(r"^seed (\d+): sched: invariant violated: time, core [01] thread \d+ at [a-z ]+, decision ([1-9]\d*) ",
+                         found.stdout, re.MULTILINE)
+        assert told, found.stdout + found.stderr
+        command = next(line.partition("compared: ")[2] for line in found.stdout.splitlines() if "compared: " in line)
+        dump = (paths.ROOT / command.split()[-1]).read_text(encoding="utf-8")
+        self.assertRegex(dump, rf'"violation at \d+ core [01] thread \d+ during [a-z ]+ decision {told[2]}: time"')
+        again = self.corral(*shlex.split(command)[1:])
+        self.assertEqual(again.returncode, 0, again.stdout + again.stderr)
+        self.assertIn("the same again", again.stderr)
+
+    def test_a_panic_is_found_without_waiting(self) -> None:
+        found = self.corral("hunt", "--seeds", "9", "--cores", "2", "--append", "provoke", "--patience", "500", "--",
+                            "sh", "-c", "echo panic > /proc/provoke")
+        self.assertEqual(found.returncode, 1, found.stdout + found.stderr)
+        self.assertIn("seed 9: corral: panic provoked", found.stdout)
+        self.assertIn("--replay", found.stdout)
 
 
 class Words(unittest.TestCase):
