@@ -61,23 +61,28 @@ def first_of_each(points: Sequence[Point]) -> list[Point]:
     return [next(group) for _, group in itertools.groupby(sorted(points, key=lambda point: point.workload), lambda point: point.workload)]
 
 
+def uses(points: Sequence[Point]) -> set[str]:
+    """Of packages: what it takes to measure these points, and to judge them in the end."""
+    guests = [point for point in points if "simulate" not in point.defined]
+    found = {"simulator"} if len(guests) < len(points) else set()
+    found |= {"build"} if guests else set()
+    for point in guests:
+        found |= {"bochs", "image"} if point.instrument == "bochs" else {"qemu"}
+    beside = [point for point in guests if point.system == "linux"]
+    found |= {"linux"} if beside else set()
+    # What is measured more than once beside Linux is judged by ranks (lab/bench/beside.py).
+    return found | ({"statistics"} if any(point.seed or point.noisy for point in beside) else set())
+
+
 def _prepare(points: Sequence[Point], values: Namespace) -> None:
     """Installs and builds what the points need."""
-    simulated = any("simulate" in point.defined for point in points)
-    guests = [point for point in points if "simulate" not in point.defined]
-    uses = {"simulator"} if simulated else set()
-    uses |= {"build"} if guests else set()
-    for point in guests:
-        uses |= {"bochs", "image"} if point.instrument == "bochs" else {"qemu"}
-    on_linux = any(point.system == "linux" for point in points)
-    uses |= {"statistics"} if any(point.seed for point in guests) else set()
-    uses |= ({"linux"} if on_linux else set()) | ({"cluster"} if values.dask else set())
-    packages.ensure(uses, yes=values.yes)
-    if simulated:
+    wanted = uses(points)
+    packages.ensure(wanted | ({"cluster"} if values.dask else set()), yes=values.yes)
+    if "simulator" in wanted:
         build.build(build.SIMULATOR, verbose=values.verbose)
-    if guests:
+    if "build" in wanted:
         build.build_system(verbose=values.verbose)
-    if on_linux:
+    if "linux" in wanted:
         linux.kernel()
 
 
