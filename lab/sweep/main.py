@@ -13,7 +13,7 @@ from lab import build, linux, options, packages, paths
 from lab.bench import choices, host
 from lab.options import Parser, positive, seconds
 from lab.progress import Progress
-from lab.sweep import grid, measure, pool
+from lab.sweep import grid, origin, pool
 from lab.sweep.points import Point
 from lab.sweep.store import Store, load
 
@@ -40,14 +40,14 @@ def execute(values: Namespace, _: list[str]) -> int:
     output = values.output or paths.RESULTS / f"{values.file.stem}.sqlite"
     with Store(output) as store:  # a wrong file is said before anything is built
         _prepare(points, values)
-        products = measure.digests(points)
+        depends = origin.digests(points)
         again = options.again("sweep", declare, values, leave_out=("yes", "verbose", "jobs"))
-        store.begin({**host.facts(), "command": again, "grid": wanted.text}, products)
         done = store.done()
         left = [point for point in points if point.key not in done]
+        store.begin({**(host.facts() if left else {}), "command": again, "grid": wanted.text}, depends)
         if len(left) < len(points):
             print(f"{len(points) - len(left)} of {len(points)} points were measured before.")
-        failed = _measure(store, left, values, products)
+        failed = _measure(store, left, values, depends)
         kept = len(points) - failed
         told = _told(store, points)
     for results in load(output):
@@ -86,10 +86,10 @@ def _prepare(points: Sequence[Point], values: Namespace) -> None:
         linux.kernel()
 
 
-def _measure(store: Store, points: list[Point], values: Namespace, products: dict[str, str]) -> int:
+def _measure(store: Store, points: list[Point], values: Namespace, depends: dict[str, str]) -> int:
     """How many failed."""
     failed = 0
-    measured = pool.measured(points, values.jobs, values.dask, values.patience, products)
+    measured = pool.measured(points, values.jobs, values.dask, values.patience, depends)
     # Closed at once when a result cannot be kept: nothing more is to be measured then.
     with Progress(f"Measuring {len(points)} points") as progress, closing(measured):
         for number, (point, outcome) in enumerate(measured, start=1):

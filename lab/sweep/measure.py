@@ -11,14 +11,14 @@ import time
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from lab import linux, paths, payload, simulate
-from lab.bench import host, systems
+from lab import paths, payload, simulate
+from lab.bench import systems
 from lab.bench.bench import Place
 from lab.bench.main import BENCHES
 from lab.bench.results import Row
 from lab.problem import Problem
+from lab.sweep import origin
 from lab.sweep.points import Point
 
 STATUS = re.compile(r"^@status: (\d+)$", re.MULTILINE)
@@ -35,27 +35,14 @@ class Outcome:
     seconds: float
 
 
-def products(points: list[Point]) -> list[Path]:
-    """The files that were built here and that the points' figures depend on."""
-    simulated = {"simulate" in point.defined for point in points}
-    files = [paths.SIMULATOR] if True in simulated else []
-    return [*files, paths.KERNEL_ELF, paths.INITRAMFS] if False in simulated else files
-
-
-def digests(points: list[Point]) -> dict[str, str]:
-    """Of these files; and of the other system's kernel, by a name that stays when there is another one."""
-    found = host.digests(products(points))
-    return found | ({"Linux kernel": host.digest(linux.kernel())} if any(point.system == "linux" for point in points) else {})
-
-
 def outcome(point: Point, patience: float | None = None, wanted: Mapping[str, str] | None = None) -> Outcome:
-    """`wanted`: digests of the products, as the one who asks has them; others here are a failure."""
+    """`wanted`: the origin of the sweep's figures (lab/sweep/origin.py); another one here is a failure."""
     begin = time.monotonic()
     rows: tuple[Row, ...] = ()
     failure = ""
     try:
-        if wanted is not None and (here := digests([point])) != {name: wanted.get(name) for name in here}:
-            raise Problem(f"{paths.ROOT} was built from other sources than the sweep's", "check out and build the same commit on each worker")
+        if wanted is not None and (other := origin.different(wanted, origin.digests([point]).items())):
+            raise Problem(f"{paths.ROOT} has another {other} than the sweep", "check out and build the same commit on each worker, with the same packages")
         rows = tuple(_marked(point, row) for row in _measure(point, patience))
         if not rows:
             raise Problem("it gave no figures")

@@ -1,4 +1,5 @@
-"""One point of a grid: what is measured, where, and how. Everything that decides its figures is in it, and so in its key."""
+"""One point of a grid: what is measured, where, and how. All that a grid says of it is in its key; what else decides its figures
+must be the same in a whole file of results (lab/sweep/origin.py)."""
 
 from __future__ import annotations
 

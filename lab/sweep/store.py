@@ -18,6 +18,7 @@ from lab import paths
 from lab.bench.results import VERSION, Results, Row, check_version, medians
 from lab.problem import WRONG_USE, Problem
 from lab.sweep.measure import Outcome
+from lab.sweep.origin import different
 from lab.sweep.points import Point
 
 MAGIC = b"SQLite format 3\0"
@@ -33,6 +34,15 @@ CREATE VIEW measurements AS
   SELECT workload, system, instrument, cores, options, seed, repeat, threads, metric, value, better, ended
   FROM points JOIN figures USING (key) WHERE failure = '';
 """
+
+
+OF_LAST_RUN = ("command", "grid")  # facts
+LATER = ", later "
+
+
+def _history(before: str | None, fact: str) -> str:
+    """What a fact was in each run, without saying the same twice in a row."""
+    return fact if before is None else before if before.split(LATER)[-1] == fact else f"{before}{LATER}{fact}"
 
 
 def is_store(file: Path) -> bool:
@@ -100,18 +110,22 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def begin(self, facts: Mapping[str, str], products: Mapping[str, str]) -> None:
-        """Facts are those of the last run; what was built must be the same in all of them."""
+    def begin(self, facts: Mapping[str, str], origin: Mapping[str, str]) -> None:
+        """Before anything is kept. What the figures depend on (lab/sweep/origin.py) must be the same in all runs of a file; of other facts
+        each is kept that there was, in the order of time, but of those of the last run.
+        """
         with self._explained():
             kept = dict(self._database.execute("SELECT name, value FROM facts"))
-            before: dict[str, str] = json.loads(kept.get("products", "{}"))
-        changed = [name for name in products if name in before and before[name] != products[name]]
-        if changed:
-            raise Problem(f"{paths.shown(self.file)}: its results are of another {', '.join(changed)}",
-                          "give --output another file, and ./corral compare the two", WRONG_USE)
+            before: dict[str, str] = json.loads(kept.get("origin", "{}"))
+        mend = "give --output another file, and ./corral compare the two"
+        if "origin" not in kept and self.done():
+            raise Problem(f"{paths.shown(self.file)}: an older Corral wrote it, without what its results depend on", mend, WRONG_USE)
+        if changed := different(before, ((name, digest) for name, digest in origin.items() if name in before)):
+            raise Problem(f"{paths.shown(self.file)}: its results are of another {changed}", mend, WRONG_USE)
+        now = {name: fact if name in OF_LAST_RUN else _history(kept.get(name), fact) for name, fact in facts.items()}
         with self._explained():
             self._database.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)",
-                                       [*facts.items(), ("products", json.dumps({**before, **products}))])
+                                       [*now.items(), ("origin", json.dumps({**before, **origin}))])
 
     def done(self) -> set[str]:
         """Keys of the points that have figures."""
@@ -155,7 +169,7 @@ def load(file: Path) -> list[Results]:
         rows: dict[str, list[Row]] = {}
         for workload, *values in database.execute(f"SELECT {columns} FROM measurements ORDER BY workload, repeat"):
             rows.setdefault(workload, []).append(Row(*values))
-        host = {name: value for name, value in facts.items() if name not in ("command", "grid", "products")}
+        host = {name: value for name, value in facts.items() if name not in (*OF_LAST_RUN, "origin", "products")}
         return [Results(workload, medians(found), facts.get("command", ""), host) for workload, found in rows.items()]
     except (sqlite3.DatabaseError, ValueError, TypeError) as error:
         raise Problem(f"{paths.shown(file)} cannot be read: {error}", "name a file that ./corral sweep wrote", WRONG_USE) from None

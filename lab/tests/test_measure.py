@@ -25,14 +25,5 @@ class Figures(unittest.TestCase):
             self.assertEqual(measure.outcome(POINT).failure, "it gave no figures")
 
 
-class OtherSystem(unittest.TestCase):
-    def test_results_depend_on_the_kernel_of_linux_too(self) -> None:
-        ours, theirs = (Point("w", '{"bench": "load"}', system, "bochs", 1, "", 0, 1) for system in ("corral", "linux"))
-        with mock.patch.object(measure.host, "digests", return_value={"kernel": "1"}), mock.patch.object(measure.host, "digest", return_value="2"), \
-                mock.patch.object(measure.linux, "kernel"):
-            self.assertEqual(measure.digests([ours]), {"kernel": "1"})
-            self.assertEqual(measure.digests([ours, theirs]), {"kernel": "1", "Linux kernel": "2"})
-
-
 if __name__ == "__main__":
     unittest.main()

@@ -91,6 +91,33 @@ class Kept(unittest.TestCase):
             with self.assertRaisesRegex(Problem, r"of another kernel\s+Mend: give --output another file"):
                 store.begin({}, {"kernel": "2"})
 
+    def test_what_earlier_runs_were_is_kept(self) -> None:
+        with Store(self.file) as store:
+            for corral in ("abc", "abc", "def", "def", "abc"):
+                store.begin({"corral": corral, "command": f"with {corral}"}, {"kernel": "1"})
+            store.begin({"command": "again"}, {"kernel": "1"})  # of a run that had nothing to measure
+            store.keep(point(1), figures(point(1), 1.0))
+        (results,) = load(self.file)
+        self.assertEqual((results.host, results.command), ({"corral": "abc, later def, later abc"}, "again"))
+
+    def test_a_file_that_does_not_say_what_its_results_depend_on_is_read_but_not_continued(self) -> None:
+        with Store(self.file) as store:
+            store.begin({"corral": "abc"}, {})
+            store.keep(point(1), Outcome(point(1).key, (), "it broke", 1.0))
+        database = sqlite3.connect(self.file)
+        database.executescript("""DELETE FROM facts WHERE name = 'origin'; INSERT INTO facts VALUES ('products', '{"kernel": "1"}')""")
+        database.close()
+        with Store(self.file) as store:
+            store.begin({}, {"kernel": "2"})  # nothing is there that could be mixed
+            store.keep(point(1), figures(point(1), 1.0))
+        database = sqlite3.connect(self.file)
+        database.executescript("DELETE FROM facts WHERE name = 'origin'")
+        database.close()
+        with Store(self.file) as store, self.assertRaisesRegex(Problem, r"an older Corral wrote it.*\s+Mend: give --output another file"):
+            store.begin({}, {"kernel": "1"})
+        (results,) = load(self.file)
+        self.assertEqual((len(results.rows), results.host), (1, {"corral": "abc"}))
+
 
 class Torn(unittest.TestCase):
     """What others, or an end by force, have left of a file."""
@@ -128,7 +155,7 @@ class Torn(unittest.TestCase):
             load(self.file)
 
     def test_what_we_would_not_have_written(self) -> None:
-        self.changed("UPDATE facts SET value = '{' WHERE name = 'products'; UPDATE points SET instrument = 'abacus'")
+        self.changed("UPDATE facts SET value = '{' WHERE name = 'origin'; UPDATE points SET instrument = 'abacus'")
         with Store(self.file) as store, self.assertRaisesRegex(Problem, "is damaged"):
             store.begin({}, {})
         with self.assertRaisesRegex(Problem, "cannot be read"):

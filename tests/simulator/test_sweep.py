@@ -11,8 +11,7 @@ import unittest
 from pathlib import Path
 
 from lab import emulators, paths
-from lab.bench import host
-from lab.sweep import grid, measure, store
+from lab.sweep import grid, measure, origin, store
 
 PATIENCE_SECONDS = 300
 SEEDS = 24
@@ -156,10 +155,10 @@ class OnACluster(Sweeps):
 
     def test_a_worker_with_another_build_measures_nothing(self) -> None:
         point = grid.read(self.grid).points[0]
-        right = host.digests([paths.SIMULATOR])
+        right = origin.digests([point])
         self.assertEqual(measure.outcome(point, wanted=right).failure, "")
-        wrong = measure.outcome(point, wanted=dict.fromkeys(right, "0"))
-        self.assertRegex(wrong.failure, r"built from other sources than the sweep's\s+Mend: check out and build the same commit")
+        wrong = measure.outcome(point, wanted={**right, "build/sim/corral-sim": "0"})
+        self.assertRegex(wrong.failure, r"has another build/sim/corral-sim than the sweep\s+Mend: check out and build the same commit")
         self.assertEqual(wrong.rows, ())
 
     def test_no_cluster_there(self) -> None:
