@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from lab.problem import Problem
 
 ALARM = 0.001
+DRIFT = 0.01  # how probable it is that halves of one set differ that much, below which it counts as changed meanwhile
+ROUNDING = 1e-9  # of a chance that is computed in two ways
 SMALLEST = 0.01
 SOUGHT = 0.02
 FEWEST = 8  # runs on each side
@@ -85,7 +87,7 @@ def _noisy(a: Sequence[float], b: Sequence[float], better: str, corrected: float
     low, ratio, high = interval(a, b)
     told = f"p = {corrected:.1g}"
     if corrected < ALARM and abs(ratio - 1) >= SMALLEST:
-        drifting = [name for name, side in (("A", a), ("B", b)) if drifts(side)]
+        drifting = [name for name, side in (("A", a), ("B", b)) if drifts(side, ratio)]
         if not drifting:
             return Verdict(_word(ratio, better), ratio, told)
         return Verdict("unclear", ratio, f"{' and '.join(drifting)} changed while being measured")
@@ -116,8 +118,17 @@ def interval(a: Sequence[float], b: Sequence[float]) -> tuple[float, float, floa
     return math.exp(ratios[first]), math.exp(statistics.median(ratios)), math.exp(ratios[-1 - first])
 
 
-def drifts(figures: Sequence[float]) -> bool:
-    """Whether the first half differs from the second as two sets would: then the host changed, and nothing is to be said."""
+def drifts(figures: Sequence[float], change: float) -> bool:
+    """Whether the first half differs from the second as two sets would, and by half as much as B does from A (`change`, their ratio)
+    or more: then the host changed, and nothing is to be said.
+
+    Asked only of sets that differ, so a false alarm hides a change, and makes none: DRIFT may be far above ALARM. Of few runs the
+    rarest order of ranks counts, all of one half before all of the other, which may be more often by chance than DRIFT.
+    """
     half = len(figures) // 2
+    if half == 0:
+        return False
     first, second = figures[:half], figures[half:]
-    return half > 0 and chance(first, second) < ALARM and abs(interval(first, second)[1] - 1) >= SMALLEST
+    level = max(DRIFT, 2 / math.comb(len(figures), half))
+    drift = abs(math.log(interval(first, second)[1]))
+    return drift >= max(math.log1p(SMALLEST), abs(math.log(change)) / 2) and chance(first, second) <= level * (1 + ROUNDING)

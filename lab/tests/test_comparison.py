@@ -110,6 +110,31 @@ class ByRank(unittest.TestCase):
         verdict = judge.noisy([(drifting, quiet_host(generator, 112.0), "lower")])[0]
         self.assertEqual((verdict.word, verdict.why), ("unclear", "A changed while being measured"))
 
+    def test_that_shows_in_as_few_runs_as_there_may_be(self) -> None:
+        for runs in (*range(judge.FEWEST, 31), 60):
+            with self.subTest(runs=runs):
+                steady = [100 + number % 3 / 10 for number in range(runs)]
+                self.assertFalse(judge.drifts(steady, 1.1))
+                self.assertTrue(judge.drifts(steady[: runs // 2] + [value * 1.1 for value in steady[runs // 2:]], 1.1))
+
+    def test_with_ten_repeats_it_mostly_shows_and_hides_no_change(self) -> None:
+        generator = random.Random(6)
+
+        def found(later: float) -> Counter[str]:
+            """What is said of 2 % more, where the host was slower for the second half of A and for all of B."""
+            said: Counter[str] = Counter()
+            for _ in range(TRIALS):
+                before, after = (quiet_host(generator, level)[:10] for level in (100.0, 102.0 * later))
+                verdict = judge.noisy([(before[:5] + [value * later for value in before[5:]], after, "lower")])[0]
+                said["drift" if "while being measured" in verdict.why else verdict.word] += 1
+            return said
+
+        steady, drifting = found(1.0), found(1.04)
+        self.assertEqual((steady["drift"], steady["better"]), (0, 0))
+        self.assertGreaterEqual(steady["worse"], 60)
+        self.assertGreaterEqual(drifting["drift"], 60)
+        self.assertLessEqual(drifting["worse"], 15)
+
     def test_few_runs_tell_nothing(self) -> None:
         self.assertEqual([judge.noisy([([1.0] * 7, [2.0] * 7, "lower")])[0].word, judge.noisy([])], ["unclear", []])
 
