@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from lab.bench import choices
-from lab.bench.results import Results, Row
+from lab.bench.results import Results, Row, over_seeds
 from lab.bench.results import spread as spread_of
 
 CLEAR = 0.005  # what counts as a difference from Linux; smaller ones are where timer interrupts fall
@@ -15,7 +15,9 @@ BEST_SHOWN = 6  # lines for each workload of a sweep
 
 
 def of(results: Results) -> list[str]:
-    return [*_beside_linux(results), *choices.verdict(results), *_options(results), *_spread(results)]
+    """Of results as they were measured; several seeds count as runs of one point, but where it matters which boots they are."""
+    merged = over_seeds(results)
+    return [*_beside_linux(merged), *choices.verdict(results), *_options(merged), *_spread(merged)]
 
 
 def pairs(results: Results) -> dict[tuple[str, int, int, str, str], tuple[float, float]]:
@@ -36,7 +38,7 @@ def _beside_linux(results: Results) -> Iterator[str]:
     for (instrument, cores), ratios in sorted(groups.items()):
         ratios.sort()
         lower = sum(ratio <= 1 + CLEAR for ratio, _ in ratios)
-        yield (f"On {_cores(cores)} ({instrument}) Corral needs no more than Linux in {lower} of {len(ratios)} figures: median ratio "
+        yield (f"On {_cores(cores)} ({instrument}) Corral needs no more than Linux, within {CLEAR:.1%}, in {lower} of {len(ratios)} figures: median ratio "
                f"{statistics.median(ratio for ratio, _ in ratios):.3f}, from {ratios[0][0]:.3f} ({ratios[0][1]}) to {ratios[-1][0]:.3f} ({ratios[-1][1]}).")
 
 

@@ -44,8 +44,8 @@ class Section:
 
 def of_results(name: str, results: Results, file: str) -> Section:
     """`file`: its name, which tells a look and a part from the whole."""
-    results = over_seeds(results)
-    return Section(name, f"{results.bench} ({file})", findings.of(results), charts.of(results), _table(results), results.command, dict(results.host))
+    merged = over_seeds(results)
+    return Section(name, f"{results.bench} ({file})", findings.of(results), charts.of(merged), _table(merged), results.command, dict(results.host))
 
 
 def _table(results: Results) -> str:

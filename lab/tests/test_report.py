@@ -61,7 +61,7 @@ class Findings(unittest.TestCase):
         rows = [Row(system, "icount", 1, 1, metric, value) for system, metric, value in (
             ("corral", "fork", 80.0), ("linux", "fork", 100.0), ("corral", "mmap", 110.0), ("linux", "mmap", 100.0), ("corral", "alone", 1.0))]
         self.assertEqual(findings.of(Results("operations", tuple(rows))),
-                         ["On 1 core (icount) Corral needs no more than Linux in 1 of 2 figures: median ratio 0.950, from 0.800 (fork) to 1.100 (mmap)."])
+                         ["On 1 core (icount) Corral needs no more than Linux, within 0.5%, in 1 of 2 figures: median ratio 0.950, from 0.800 (fork) to 1.100 (mmap)."])
 
     def test_among_options(self) -> None:
         rows = [Row("corral", "simulator", 4, 8, metric, value, f"sched.algorithm={name}", seed, better) for name, seed, metric, value, better in (
@@ -69,7 +69,8 @@ class Findings(unittest.TestCase):
             ("cfs", 1, "rounds", 5.0, "higher"), ("rr", 1, "rounds", 4.0, "higher"), ("cfs", 1, "moves", 1.0, "neither"), ("rr", 1, "moves", 2.0, "neither"))]
         self.assertEqual(findings.of(Results("w", tuple(rows))), [
             "wasted_ns on 4 cores, 8 threads (simulator): best 1.000 ms with sched.algorithm=rr, worst 3.000 ms with sched.algorithm=cfs, of 2.",
-            "rounds on 4 cores, 8 threads (simulator): best 5 with sched.algorithm=cfs, worst 4 with sched.algorithm=rr, of 2."])
+            "rounds on 4 cores, 8 threads (simulator): best 5 with sched.algorithm=cfs, worst 4 with sched.algorithm=rr, of 2.",
+            "The runs of one point were apart by ±33.3% in the median, by at most ±33.3%."])
 
     def test_the_spread_of_runs(self) -> None:
         self.assertEqual(findings.of(Results("boot", (Row("corral", "qemu", 1, 0, "boot_ms", 100.0, runs=(95.0, 100.0, 105.0)),))),
