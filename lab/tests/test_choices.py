@@ -47,7 +47,7 @@ class Choices(unittest.TestCase):
         (figure,) = choices.figures(Results("load", rows))
         self.assertEqual((figure.options, figure.best, figure.usual, figure.linux, figure.halved), ("sched.algorithm=rr", 91.5, 71.5, 100, True))
         self.assertIn("(chosen by odd seeds or repeats and judged by even ones)", choices.verdict(Results("load", rows))[0])
-        self.assertIn(choices.verdict(Results("load", rows))[0], page.of_results("a", Results("load", rows)).paragraphs)
+        self.assertIn(choices.verdict(Results("load", rows))[0], page.of_results("a", Results("load", rows), "a.sqlite").paragraphs)
         # Repeats have no seed, and stand in the order of time.
         walls = tuple(replace(row(system, 1, statistics.median(values), options), runs=tuple(values), instrument="qemu")
                       for system, values, options in (("linux", [100] * 8, ""), ("corral", steady, ""), ("corral", lucky, "sched.algorithm=rr")))
