@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import subprocess
+import tempfile
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from lab.bench.table import lines
 from lab.options import Parser, positive, seed
 from lab.problem import WRONG_USE, Problem
 from lab.progress import Progress
+from lab.trace import records, workload
 
 MOST_CORES = 4096
 RECORDINGS = ".records"  # of ./corral trace --events decide
@@ -31,7 +33,9 @@ class Policies(NamedTuple):
 
 
 def declare(parser: Parser) -> None:
-    parser.add_argument("file", type=Path, metavar="FILE", help="a workload: rt-app's JSON (docs/simulation.md); or a recording of decisions (docs/replay.md)")
+    parser.add_argument("file", type=Path, metavar="FILE", 
+                        help="a workload: rt-app's JSON (docs/simulation.md); or a recording of ./corral trace: its decisions are made "
+                             "again (docs/replay.md), or with any option its threads do the same again as a workload")
     parser.add_argument("--cores", type=positive, default=0, metavar="N",
                         help=f"number of cores, up to {MOST_CORES} (default: as the file says, or 4)")
     parser.add_argument("--algorithm", action="append", default=[], metavar="NAME",
@@ -45,6 +49,7 @@ def declare(parser: Parser) -> None:
     parser.add_argument("--queues", action="append", default=[], metavar="NAME",
                         help="as for sched.queues=, per-core (the default) or global; more than one are compared")
     parser.add_argument("--seed", type=seed, default=1, metavar="N", help="of what is random (default 1)")
+    parser.add_argument("--workload-to", type=Path, metavar="FILE", help="write there the workload that was made of a recording")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there as well")
 
 
@@ -129,13 +134,21 @@ def of_global_queue(report: Report) -> list[str]:
               for lock in queue["locks"])]
 
 
-def _check_recording(values: Namespace) -> None:
-    """Its machine and policies are the recording's: an option of the user's would be passed over."""
+def is_replayed(values: Namespace) -> bool:
+    """A recording, with the machine and the policies that it had: no option asks for others."""
     usual = Parser()
     declare(usual)
-    for name, value in vars(usual.parse_args([str(values.file)])).items():
-        if getattr(values, name) != value:
-            raise Problem(f"--{name} is for workloads, and {values.file} is a recording", f"leave out --{name} (docs/replay.md)", WRONG_USE)
+    return values.file.suffix == RECORDINGS and all(getattr(values, name) == value
+                                                    for name, value in vars(usual.parse_args([str(values.file)])).items())
+
+
+def _made_of_recording(values: Namespace, folder: Path) -> Path:
+    """The file of the workload, for which there is room in `folder`. Tells what it has."""
+    made = workload.derived(records.read(values.file))
+    file = folder / "workload.json" if values.workload_to is None else values.workload_to
+    files.write(file, made.text, "--workload-to")
+    print("\n".join([f"{paths.shown(values.file)}: {made.notes[0]}", *made.notes[1:]]))
+    return file
 
 
 def execute(values: Namespace, _: list[str]) -> int:
@@ -143,12 +156,18 @@ def execute(values: Namespace, _: list[str]) -> int:
         raise Problem(f"{values.file}: there is no such file", "a workload in JSON is wanted (docs/simulation.md)", WRONG_USE)
     if values.cores > MOST_CORES:
         raise Problem(f"--cores {values.cores}: too many", f"at most {MOST_CORES} are simulated", WRONG_USE)
-    if values.file.suffix == RECORDINGS:
-        _check_recording(values)
+    recorded = values.file.suffix == RECORDINGS
+    if values.workload_to is not None and not recorded:
+        raise Problem(f"{values.file} is a workload already", f"--workload-to is for recordings, *{RECORDINGS}", WRONG_USE)
     packages.ensure(["simulator"], yes=values.yes)
     build.build(build.SIMULATOR, verbose=values.verbose)
-    if values.file.suffix == RECORDINGS:
+    if is_replayed(values):
         return show_replay(replay(values.file))
+    with tempfile.TemporaryDirectory(prefix="corral-simulate-") as name:
+        return _compare(_made_of_recording(values, Path(name)) if recorded else values.file, values)
+
+
+def _compare(file: Path, values: Namespace) -> int:
     usual = Policies()
     choices = [Policies(*names) for names in itertools.product(values.algorithm or [usual.algorithm],
                                                                values.placement or [usual.placement],
@@ -159,7 +178,7 @@ def execute(values: Namespace, _: list[str]) -> int:
     progress = Progress("Simulating")
     for number, policies in enumerate(choices, start=1):
         progress.step(f"{number} of {len(choices)}: {', '.join(policies)}")
-        reports.append(simulate(values.file, values.cores, policies, values.seed))
+        reports.append(simulate(file, values.cores, policies, values.seed))
     progress.done()
     show(reports)
     if values.json is not None:
@@ -186,7 +205,8 @@ def show(reports: Sequence[Report]) -> None:
 def show_replay(policies: Sequence[Report]) -> int:
     """Status 1 when anything was decided differently."""
     if not policies:
-        raise Problem("there are no decisions in this recording", "record with ./corral trace --events decide -- PROGRAM")
+        raise Problem("there are no decisions in this recording", 
+                      "record them with ./corral trace --events decide -- PROGRAM, or simulate what the threads did: with --algorithm NAME")
     names = ("kind", "name", "cores", "calls", "decisions", "different")
     print("\n".join(lines(names, [tuple(str(policy[name]) for name in names) for policy in policies])))
     for policy in policies:

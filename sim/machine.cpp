@@ -27,7 +27,9 @@ Machine::Machine(const Experiment& experiment, const PolicyNames& names, u64 see
       migrator_{policies_.migrator()},
       online_{CoreSet::first(hardware_.cores)},
       locks_(workload_.locks.size()),
-      meetings_(workload_.barriers.size()) {
+      semaphores_(workload_.semaphores.size()),
+      meetings_(workload_.barriers.size()),
+      threads_of_task_(workload_.tasks.size()) {
   random_numbers = Random{seed};
   placer_.expect_cores(hardware_.cores);
   for (u32 i = 0; i < hardware_.cores; ++i) {
@@ -48,27 +50,29 @@ Machine::Machine(const Experiment& experiment, const PolicyNames& names, u64 see
   make_threads();
 }
 
-// All are made by a thread of core 0 that itself needs no time.
+Thread& Machine::make_thread(u32 number) {
+  const Task& task = workload_.tasks[number];
+  Thread& thread = threads_.emplace_back();
+  thread.task = &task;
+  thread.number = static_cast<u32>(threads_.size() - 1);
+  thread.entity.nice = task.nice;
+  thread.entity.weight = sched::weight_of(task.nice, task.policy);
+  thread.entity.policy = task.policy;
+  thread.entity.real_time = static_cast<u8>(task.priority);
+  thread.entity.asked = task.allowed;
+  groups_.renew(thread.entity, online_);
+  threads_of_task_[number].push_back(&thread);
+  ++alive_;
+  return thread;
+}
+
+// Those that are there from the beginning are made by a thread of core 0 that itself needs no time.
 void Machine::make_threads() {
   for (u32 number = 0; number < workload_.tasks.size(); ++number) {
     const Task& task = workload_.tasks[number];
     if ((task.allowed & online_).empty()) throw std::invalid_argument{"tasks." + task.name + ".cpus: none of them is there"};
-    const size_t first = threads_.size();
-    for (u32 i = 0; i < task.instances; ++i) {
-      Thread& thread = threads_.emplace_back();
-      thread.task = &task;
-      thread.number = static_cast<u32>(threads_.size() - 1);
-      thread.entity.nice = task.nice;
-      thread.entity.weight = sched::weight_of(task.nice, task.policy);
-      thread.entity.policy = task.policy;
-      thread.entity.real_time = static_cast<u8>(task.priority);
-      thread.entity.asked = task.allowed;
-      groups_.renew(thread.entity, online_);
-      events_.add(now_ + task.delay, Event::Kind::wake, static_cast<u32>(threads_.size() - 1));
-    }
-    threads_of_task_.emplace_back(first, threads_.size());
+    for (u32 i = 0; i < task.instances; ++i) events_.add(now_ + task.delay, Event::Kind::wake, make_thread(number).number);
   }
-  alive_ = threads_.size();
 }
 
 void Machine::run() {

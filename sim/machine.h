@@ -77,6 +77,7 @@ class Machine {
  private:
   using State = Thread::State;
   void make_threads();
+  Thread& make_thread(u32 task);  // not born yet
   void handle(const Event& event);
   void account_waste(Instant until);
   void wake(Thread& thread, CoreId asker, bool by_interrupt = false);
@@ -151,9 +152,15 @@ class Machine {
   void release_lock(Thread& thread, u32 lock, CoreId here);
   bool pass_barrier(Thread& thread, u32 barrier, CoreId here);
   void resume(u32 task, CoreId here);
+  bool pass_semaphore(Thread& thread, u32 semaphore);
+  void raise_semaphore(u32 semaphore, CoreId here);
 
   struct Lock {
     Thread* owner = nullptr;
+    std::deque<Thread*> waiting;
+  };
+  struct Semaphore {
+    u64 left = 0;  // `up`s for which nobody has come yet
     std::deque<Thread*> waiting;
   };
   struct Meeting {
@@ -174,8 +181,9 @@ class Machine {
   std::vector<std::unique_ptr<CoreState>> cores_;
   std::deque<Thread> threads_;
   std::vector<Lock> locks_;
+  std::vector<Semaphore> semaphores_;
   std::vector<Meeting> meetings_;
-  std::vector<std::pair<size_t, size_t>> threads_of_task_;  // first, behind the last
+  std::vector<std::vector<Thread*>> threads_of_task_;
   std::vector<CoreSet> cores_of_task_;
   EventQueue events_;
   u64 events_now_ = 0;  // since time went on

@@ -66,6 +66,12 @@ Machine::Next Machine::advance(Thread& thread, CoreId here) {
         return Next::waits;
       case Action::Kind::suspend: thread.state = State::suspended; return Next::waits;
       case Action::Kind::resume: resume(action->object, here); break;
+      case Action::Kind::down:
+        if (pass_semaphore(thread, action->object)) break;
+        thread.state = State::waiting;
+        return Next::waits;
+      case Action::Kind::up: raise_semaphore(action->object, here); break;
+      case Action::Kind::fork: wake(make_thread(action->object), here); break;
     }
   }
   throw std::runtime_error{"tasks." + thread.task->name + ": it goes on without computing or sleeping"};
@@ -112,10 +118,30 @@ bool Machine::pass_barrier(Thread& thread, u32 number, CoreId here) {
 }
 
 void Machine::resume(u32 task, CoreId here) {
-  const auto [first, behind] = threads_of_task_[task];
-  for (size_t i = first; i < behind; ++i) {
-    if (threads_[i].state == State::suspended) wake(threads_[i], here);
+  for (Thread* thread : threads_of_task_[task]) {
+    if (thread->state == State::suspended) wake(*thread, here);
   }
+}
+
+bool Machine::pass_semaphore(Thread& thread, u32 number) {
+  Semaphore& semaphore = semaphores_[number];
+  if (semaphore.left != 0) {
+    --semaphore.left;
+    return true;
+  }
+  semaphore.waiting.push_back(&thread);
+  return false;
+}
+
+void Machine::raise_semaphore(u32 number, CoreId here) {
+  Semaphore& semaphore = semaphores_[number];
+  if (semaphore.waiting.empty()) {
+    ++semaphore.left;
+    return;
+  }
+  Thread& first = *semaphore.waiting.front();
+  semaphore.waiting.pop_front();
+  wake(first, here);
 }
 
 }  // namespace corral::sim

@@ -22,6 +22,9 @@ struct Action {
     barrier,      // object: of Workload::barriers
     suspend,      // until another one resumes it
     resume,       // object: of Workload::tasks; all threads of that task that are suspended
+    down,         // object: of Workload::semaphores; waits until an `up` is left for it
+    up,           // the longest waiting one goes on; when nobody waits, the next that comes
+    fork,         // object: of Workload::tasks; one more thread of it begins
   };
   Kind kind;
   Duration time{};
@@ -35,7 +38,7 @@ struct Phase {
 
 struct Task {
   std::string name;
-  u32 instances = 1;
+  u32 instances = 1;  // from the beginning; `fork` makes more
   i64 loops = 1;  // of all phases; below 0: for ever
   Duration delay{};  // before it begins
   i32 nice = 0;
@@ -49,6 +52,7 @@ struct Task {
 struct Workload {
   std::vector<Task> tasks;
   std::vector<std::string> locks;
+  std::vector<std::string> semaphores;
   struct Barrier {
     std::string name;
     u32 threads = 0;  // that meet there

@@ -2,6 +2,7 @@
 #include "workload_file.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 namespace corral::sim {
@@ -26,8 +27,16 @@ i64 whole_number(const Json& value, const std::string& where, i64 low, i64 high)
   return number;
 }
 
+// With up to three decimals.
 Duration time_in_us(const Json& value, const std::string& where) {
-  return microseconds(whole_number(value, where, 0, longest_us));
+  if (!value.is_number_float()) return microseconds(whole_number(value, where, 0, longest_us));
+  const auto number = value.get<double>();
+  if (!(number >= 0 && number <= static_cast<double>(longest_us)))
+    refuse(where, "it may be 0 to " + std::to_string(longest_us));
+  const double ns = std::round(number * 1000);
+  if (std::abs(number * 1000 - ns) > 1e-3)
+    refuse(where, "there is nothing shorter than a nanosecond: three decimals are enough");
+  return nanoseconds(static_cast<i64>(ns));
 }
 
 Duration time_in_ns(const Json& value, const std::string& where) {
@@ -62,7 +71,8 @@ class Reader {
   void read_class(const Json& object, const std::string& where, Task& task);
   void read_hardware(const Json& object);
   void read_global(const Json& object);
-  u32 lock_named(const std::string& name);
+  static u32 number_of(std::vector<std::string>& names, const std::string& name);  // of a lock, or a semaphore
+  void check_forks() const;
   u32 task_named(const std::string& name, const std::string& where);
 
   const u32 cores_;  // instead of the file's; 0: none
@@ -72,12 +82,11 @@ class Reader {
   u32 instances_ = 1;  // of the task that is being read
 };
 
-u32 Reader::lock_named(const std::string& name) {
-  std::vector<std::string>& locks = made_.workload.locks;
-  const auto found = std::ranges::find(locks, name);
-  if (found != locks.end()) return static_cast<u32>(found - locks.begin());
-  locks.push_back(name);
-  return static_cast<u32>(locks.size() - 1);
+u32 Reader::number_of(std::vector<std::string>& names, const std::string& name) {
+  const auto found = std::ranges::find(names, name);
+  if (found != names.end()) return static_cast<u32>(found - names.begin());
+  names.push_back(name);
+  return static_cast<u32>(names.size() - 1);
 }
 
 u32 Reader::task_named(const std::string& name, const std::string& where) {
@@ -103,13 +112,19 @@ bool Reader::read_action(const std::string& key, const Json& value, const std::s
   } else if (kind == "yield") {
     phase.actions.push_back({yield});
   } else if (kind == "lock") {
-    phase.actions.push_back({lock, {}, lock_named(name_in(value, where))});
+    phase.actions.push_back({lock, {}, number_of(made_.workload.locks, name_in(value, where))});
   } else if (kind == "unlock") {
-    phase.actions.push_back({unlock, {}, lock_named(name_in(value, where))});
+    phase.actions.push_back({unlock, {}, number_of(made_.workload.locks, name_in(value, where))});
   } else if (kind == "suspend") {
     phase.actions.push_back({suspend});
   } else if (kind == "resume") {
     phase.actions.push_back({resume, {}, task_named(name_in(value, where), where)});
+  } else if (kind == "down") {
+    phase.actions.push_back({down, {}, number_of(made_.workload.semaphores, name_in(value, where))});
+  } else if (kind == "up") {
+    phase.actions.push_back({up, {}, number_of(made_.workload.semaphores, name_in(value, where))});
+  } else if (kind == "fork") {
+    phase.actions.push_back({fork, {}, task_named(name_in(value, where), where)});
   } else if (kind == "barrier") {
     const std::string name = name_in(value, where);
     std::vector<Workload::Barrier>& barriers = made_.workload.barriers;
@@ -140,7 +155,7 @@ void Reader::read_actions(const Json& object, const std::string& where, Phase& p
     if (!known) {
       refuse(where + "." + key,
              "the simulator does not know this; it knows run, runtime, sleep, timer, yield, lock, unlock, barrier, suspend, "
-             "resume");
+             "resume, down, up, fork");
     }
   }
 }
@@ -273,6 +288,28 @@ void Reader::read_global(const Json& object) {
   }
 }
 
+// Who is forked need not be there from the beginning; how many will come to a barrier could not be said then.
+void Reader::check_forks() const {
+  const std::vector<Task>& tasks = made_.workload.tasks;
+  std::vector<bool> forked(tasks.size()), meets(tasks.size());
+  for (size_t number = 0; number < tasks.size(); ++number) {
+    for (const Phase& phase : tasks[number].phases) {
+      for (const Action& action : phase.actions) {
+        if (action.kind == Action::Kind::fork) forked[action.object] = true;
+        if (action.kind == Action::Kind::barrier) meets[number] = true;
+      }
+    }
+  }
+  for (size_t number = 0; number < tasks.size(); ++number) {
+    const std::string where = "tasks." + tasks[number].name;
+    if (tasks[number].instances == 0 && !forked[number]) {
+      refuse(where + ".instance",
+             "it may be 1 to " + std::to_string(most_instances) + ", or 0 of a task that another one forks");
+    }
+    if (forked[number] && meets[number]) refuse(where, "a task that is forked has no barrier");
+  }
+}
+
 Experiment Reader::read(const Json& file) {
   if (!file.is_object() || !file.contains("tasks") || !file["tasks"].is_object() || file["tasks"].empty()) {
     refuse("tasks", "an object with one or more tasks is wanted");
@@ -291,9 +328,10 @@ Experiment Reader::read(const Json& file) {
   }
   for (const auto& [name, task] : file["tasks"].items()) {
     const std::string where = "tasks." + name + ".instance";
-    const i64 instances = task.contains("instance") ? whole_number(task["instance"], where, 1, most_instances) : 1;
+    const i64 instances = task.contains("instance") ? whole_number(task["instance"], where, 0, most_instances) : 1;
     read_task(name, task, static_cast<u32>(instances));
   }
+  check_forks();
   return std::move(made_);
 }
 

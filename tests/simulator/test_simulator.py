@@ -58,6 +58,22 @@ class KnownAnswers(unittest.TestCase):
         tasks = {"waits": {"loop": 1, "suspend": "waits", "run": 100}, "wakes": {"loop": 1, "run": 500, "resume": "waits"}}
         self.assertEqual(self.elapsed_ms(tasks, cores=2), 0.6)
 
+    def test_a_semaphore_remembers(self):
+        """Who comes later than the `up` does not wait; who comes earlier does."""
+        ups = {"t": {"loop": 1, "run0": 100, "up0": "s", "run1": 400, "up1": "s"}}
+        self.assertEqual(self.elapsed_ms({**ups, "late": {"loop": 1, "run0": 300, "down0": "s", "run1": 50, "down1": "s", "run2": 100}}, 2), 0.6)
+        self.assertEqual(self.elapsed_ms({**ups, "early": {"instance": 2, "loop": 1, "down": "s", "run": 250}}, 3), 0.75)
+
+    def test_a_thread_is_forked_when_another_comes_to_it(self):
+        tasks = {"makes": {"loop": 1, "run0": 100, "fork0": "made", "run1": 50, "fork1": "made"}, "made": {"instance": 0, "loop": 1, "run": 300}}
+        self.assertEqual(self.elapsed_ms(tasks, 3), 0.45)
+        report = run({"machine": {"cores": 3}, "tasks": tasks})
+        self.assertEqual([(found["threads"], found["ended"]) for found in report["tasks"]], [(1, 1), (2, 2)])
+
+    def test_times_are_exact_to_the_nanosecond(self):
+        report = run({"tasks": {"t": {"loop": 1, "run": 12.345, "sleep": 0.655}}})
+        self.assertEqual((report["elapsed_ns"], task(report, "t")["run_ns"]), (13_000, 12_345))
+
     def test_the_real_time_class_comes_first(self):
         tasks = {"usual": {"loop": 1, "run": 10_000},
                  "urgent": {"policy": "SCHED_FIFO", "priority": 5, "delay": 2000, "loop": 1, "run": 3000}}
@@ -147,6 +163,10 @@ class WrongInput(unittest.TestCase):
             ({"tasks": {"a": {"loop": 3}}}, "tasks.a: it does nothing"),
             ({"tasks": {"a": {"run": "long"}}}, "tasks.a.run: a whole number"),
             ({"tasks": {"a": {"run": -5}}}, "tasks.a.run: it may be 0 to"),
+            ({"tasks": {"a": {"run": -0.5}}}, "tasks.a.run: it may be 0 to"),
+            ({"tasks": {"a": {"run": 0.0005}}}, "tasks.a.run: there is nothing shorter than a nanosecond"),
+            ({"tasks": {"a": {"fork": "b", **good}}}, "tasks.a.fork: there is no task b"),
+            ({"tasks": {"a": {"fork": "b", **good}, "b": {"barrier": "x", **good}}}, "tasks.b: a task that is forked has no barrier"),
             ({"tasks": {"a": {"dance": 5}}}, "tasks.a.dance: the simulator does not know this"),
             ({"tasks": {"a": {"instance": 0, **good}}}, "tasks.a.instance: it may be 1 to"),
             ({"tasks": {"a": {"timer": {"ref": "x"}}}}, "tasks.a.timer: an object with a period"),
