@@ -36,7 +36,7 @@ Machine::Machine(const Experiment& experiment, const PolicyNames& names, u64 see
     sched::CoreStatistics& published = placer_.statistics(CoreId{i});
     published.begin_idle(now_);
     cores_.push_back(std::make_unique<CoreState>(CoreId{i}, published, hardware_.tick));
-    cores_.back()->queue.install(policies_.algorithm(CoreId{i}), now_);
+    policies_.install(cores_.back()->queue, now_);
   }
   idle_cores_ = hardware_.cores;
   global_.set_in_use(global_queue_named(names.queues));

@@ -21,9 +21,15 @@ namespace corral::sim {
 
 class Machine {
  public:
-  struct CoreState {
+  struct CoreState final : sched::FallbackListener {
     CoreState(CoreId id, sched::CoreStatistics& published, Duration tick)
-        : queue{id, published, tick}, global_turn{tick}, migration{id} {}
+        : queue{id, published, tick}, global_turn{tick}, migration{id} {
+      queue.set_listener(*this);
+    }
+    void fell_back(sched::RunQueue&, sched::SchedulingAlgorithm&, sched::Misdeed, sched::PolicyCall, Instant) override {
+      has_failed = true;
+    }
+    void violated(const invariants::Violation&) override {}
     sched::RunQueue queue;
     sched::GlobalTurn global_turn;
     Instant until = never;  // until when the running thread may go on
@@ -31,6 +37,8 @@ class Machine {
     bool settling = false;  // settle() is under way
     bool changed = false;  // since it looked
     bool idle = true;  // it has nothing to run, nor to do
+    bool has_failed = false;  // its algorithm: the engine's own is in force
+    Instant starving_looked_for{};  // when last, as on the kernel's tick
     Instant has_locks_until{};  // of the global queue, one after the other
     Instant locks_charged_until{};  // that time is somebody's
     u32 generation = 0;  // of its event
@@ -57,6 +65,10 @@ class Machine {
   [[nodiscard]] u64 decisions() const { return decisions_; }
   [[nodiscard]] u64 placements() const { return placements_; }
   [[nodiscard]] u64 violations() const;
+  // Of the algorithm in force, as /proc/sched has it.
+  [[nodiscard]] const char* algorithm_on(u32 number) const {
+    return cores_[number]->has_failed ? sched::SafeTimeline::descriptor.name : policies_.algorithm_name();
+  }
   // Core time without a thread while so many threads, or more, waited on other cores.
   [[nodiscard]] Duration wasted() const { return wasted_; }
   [[nodiscard]] u64 alive() const { return alive_; }
@@ -94,6 +106,7 @@ class Machine {
   void core_event(CoreState& core);
   void work_is_done(CoreState& core, Thread& thread);
   void progress(CoreState& core);
+  void look_for_starving(CoreState& core);
   void settle(CoreState& core);
   void settle_once(CoreState& core);
   void count_idle(CoreState& core, bool idle);

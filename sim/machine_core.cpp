@@ -143,6 +143,14 @@ void Machine::leave(CoreState& core, Thread& thread, sched::LeaveReason reason, 
   core.queue.leave(thread.entity, reason, now_);
 }
 
+// As Scheduler::on_timer(): a turn is over, or as long as it may be without being looked at.
+void Machine::look_for_starving(CoreState& core) {
+  if (now_ - core.starving_looked_for < hardware_.tick) return;
+  core.starving_looked_for = now_;
+  core.queue.charge(now_);
+  core.queue.look_for_starving(now_);
+}
+
 void Machine::core_event(CoreState& core) {
   sched::SchedulingEntity* running = core.queue.running();
   if (running == nullptr) return settle(core);  // it has waited for a lock
@@ -153,6 +161,7 @@ void Machine::core_event(CoreState& core) {
     work_is_done(core, thread);
     stepping_ = nullptr;
   } else {
+    look_for_starving(core);
     core.until = limited(core, core.queue.review(now_));
   }
   settle(core);

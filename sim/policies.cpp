@@ -45,17 +45,18 @@ Policies::Policies(const PolicyNames& names, u32 cores, Duration tick, u64 (*ran
       migrator_{std::make_unique<sched::Migrator>(random, placer_->all_statistics())} {
   sched::Refusal why;
   sched::TunableValues for_algorithm, for_placement, for_migration;
-  const sched::AlgorithmDescriptor* algorithm = sched::choose_algorithm(names.algorithm, tick, for_algorithm, why);
-  if (algorithm == nullptr) refuse("algorithm", why);
+  algorithm_ = sched::choose_algorithm(names.algorithm, tick, for_algorithm, why);
+  if (algorithm_ == nullptr) refuse("algorithm", why);
   const sched::PlacementDescriptor* placement = sched::choose_placement(names.placement, tick, for_placement, why);
   if (placement == nullptr) refuse("placement", why);
   const sched::MigrationDescriptor* migration = sched::choose_migration(names.migration, tick, for_migration, why);
   if (migration == nullptr) refuse("migration", why);
   put_in(placer_->policies(), *placement, for_placement);
   put_in(migrator_->policies(), *migration, for_migration);
+  if (algorithm_->holds_back != nullptr) holds_back_ = algorithm_->holds_back({CoreId{0}, tick, for_algorithm});
   for (u32 core = 0; core < cores; ++core) {
-    storage_.push_back(std::make_unique<Storage>(algorithm->size));
-    algorithms_.push_back(algorithm->make(storage_.back()->get(), {CoreId{core}, tick, for_algorithm}));
+    storage_.push_back(std::make_unique<Storage>(algorithm_->size));
+    algorithms_.push_back(algorithm_->make(storage_.back()->get(), {CoreId{core}, tick, for_algorithm}));
   }
 }
 

@@ -55,7 +55,11 @@ class Policies {
   Policies(const Policies&) = delete;
   Policies& operator=(const Policies&) = delete;
 
-  [[nodiscard]] sched::SchedulingAlgorithm& algorithm(CoreId core) { return *algorithms_[core.value]; }
+  // The core's algorithm, in `queue`, which is that core's.
+  void install(sched::RunQueue& queue, Instant now) {
+    queue.install(*algorithms_[queue.core().value], now, holds_back_, algorithm_->departs);
+  }
+  [[nodiscard]] const char* algorithm_name() const { return algorithm_->name; }
   [[nodiscard]] sched::Placer& placer() { return *placer_; }
   [[nodiscard]] sched::Migrator& migrator() { return *migrator_; }
 
@@ -66,6 +70,8 @@ class Policies {
   std::unique_ptr<sched::Placer> placer_;
   std::unique_ptr<sched::Migrator> migrator_;
   std::vector<std::unique_ptr<Storage>> storage_;
+  const sched::AlgorithmDescriptor* algorithm_ = nullptr;  // of all cores
+  Duration holds_back_{};
   std::vector<sched::SchedulingAlgorithm*> algorithms_;
 };
 

@@ -52,11 +52,11 @@ Json of_task(const Machine& machine, const Task& task, size_t number) {
           {"cores", text_of(machine.cores_of(number))}};
 }
 
-Json of_core(const Machine& machine, u32 number, const PolicyNames& names) {
+Json of_core(const Machine& machine, u32 number) {
   const sched::CoreStatistics& numbers = machine.statistics(number);
   const Machine::CoreState& core = machine.core(number);
   return {{"core", number},
-          {"algorithm", names.algorithm},
+          {"algorithm", machine.algorithm_on(number)},
           {"runnable", numbers.runnable()},
           {"coming", numbers.on_the_way()},
           {"weight", numbers.load_weight()},
@@ -122,7 +122,7 @@ void write_report(std::ostream& to, const Machine& machine, const Experiment& ex
   if (machine.global_queue().in_use()) report["global_queue"] = of_global_queue(machine);
   for (size_t task = 0; task < experiment.workload.tasks.size(); ++task)
     report["tasks"].push_back(of_task(machine, experiment.workload.tasks[task], task));
-  for (u32 core = 0; core < experiment.hardware.cores; ++core) report["per_core"].push_back(of_core(machine, core, names));
+  for (u32 core = 0; core < experiment.hardware.cores; ++core) report["per_core"].push_back(of_core(machine, core));
   to << report.dump(1) << '\n';
 }
 

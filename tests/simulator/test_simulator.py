@@ -147,6 +147,28 @@ class AllPolicies(unittest.TestCase):
         self.assertEqual((report["cores"], report["unfinished"], report["violations"]), (4096, 0, 0))
 
 
+class Starvation(unittest.TestCase):
+    """Fifteen light threads and a heavy one, which is to have nearly all of the core."""
+
+    TASKS = {"light": {"instance": 15, "priority": 19, "loop": 1, "run": 6_000_000}, "heavy": {"priority": -20, "loop": 1, "run": 3_000_000}}
+
+    def simulated(self, algorithm):
+        report = run({"machine": {"cores": 1}, "tasks": self.TASKS}, algorithm=algorithm, migration="none")
+        self.assertEqual(report["unfinished"], 0)
+        return report
+
+    def test_who_lets_somebody_starve_gives_way_to_the_engines_own(self):
+        """Turns of two seconds, whatever the weight: the heavy one waits for half a minute, unless somebody looks."""
+        report = self.simulated("rr:quantum=50000")
+        self.assertEqual((report["violations"], report["per_core"][0]["algorithm"]), (1, "safe"))
+
+    def test_a_policy_that_means_to_hold_back_does(self):
+        for algorithm in ("fifo", "mlfq:boost=0"):
+            with self.subTest(algorithm=algorithm):
+                report = self.simulated(algorithm)
+                self.assertEqual((report["violations"], report["per_core"][0]["algorithm"]), (0, algorithm.split(":")[0]))
+
+
 class WrongInput(unittest.TestCase):
     def refused(self, workload, why, **policies):
         with self.subTest(why=why), self.assertRaisesRegex(Problem, re.escape(why)):
