@@ -142,9 +142,8 @@ def is_replayed(values: Namespace) -> bool:
                                                     for name, value in vars(usual.parse_args([str(values.file)])).items())
 
 
-def _made_of_recording(values: Namespace, folder: Path) -> Path:
-    """The file of the workload, for which there is room in `folder`. Tells what it has."""
-    made = workload.derived(records.read(values.file))
+def _written(made: workload.Derived, values: Namespace, folder: Path) -> Path:
+    """The file of a recording's workload, for which there is room in `folder`. Tells what it has."""
     file = folder / "workload.json" if values.workload_to is None else values.workload_to
     files.write(file, made.text, "--workload-to")
     print("\n".join([f"{paths.shown(values.file)}: {made.notes[0]}", *made.notes[1:]]))
@@ -159,12 +158,13 @@ def execute(values: Namespace, _: list[str]) -> int:
     recorded = values.file.suffix == RECORDINGS
     if values.workload_to is not None and not recorded:
         raise Problem(f"{values.file} is a workload already", f"--workload-to is for recordings, *{RECORDINGS}", WRONG_USE)
+    made = None if not recorded or is_replayed(values) else workload.derived(records.read(values.file))
     packages.ensure(["simulator"], yes=values.yes)
     build.build(build.SIMULATOR, verbose=values.verbose)
-    if is_replayed(values):
-        return show_replay(replay(values.file))
-    with tempfile.TemporaryDirectory(prefix="corral-simulate-") as name:
-        return _compare(_made_of_recording(values, Path(name)) if recorded else values.file, values)
+    if made is not None:
+        with tempfile.TemporaryDirectory(prefix="corral-simulate-") as name:
+            return _compare(_written(made, values, Path(name)), values)
+    return show_replay(replay(values.file)) if recorded else _compare(values.file, values)
 
 
 def _compare(file: Path, values: Namespace) -> int:
