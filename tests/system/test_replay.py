@@ -6,8 +6,9 @@ import subprocess
 import tempfile
 import unittest
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from lab import boot_options, build, paths, simulate
 from lab.problem import Problem
@@ -16,10 +17,12 @@ from lab.trace import records
 
 LONG = True
 ROUNDS = 10
-WANTED = 10_000  # decisions of each policy, of several runs
+WANTED = 10_000  # decisions of each policy, in one recording: the rings of more cores have room for them
 # Cores become idle, and others have more than they can run; between them threads compute, so that slices end.
 LOAD = ("for j in $(seq {rounds}); do for i in 1 2 3 4 5 6; do (echo a | cat | cat | cat | cat) & done; "
         "for i in 1 2 3 4 5 6 7; do (for k in $(seq 300); do :; done) & done; wait; done > /dev/null")
+# More threads than sixteen cores that do nothing but compute: each millisecond one gives way on each core.
+COMPUTE = "for i in $(seq 48); do (k=0; while [ $k -lt {rounds} ]; do k=$((k + 1)); done) & done; wait"
 POLICY_MADE, POLICY_VALUE, CALLED, CORE_SEEN, ASKED, ABOUT, ANSWERED = records.DECISIONS
 PICK = 2
 CALL = 0xF
@@ -28,12 +31,13 @@ AT, CHOSEN = 16, 16 + 26  # of DecisionAnswered
 NOBODY = 0xFFFF
 
 
-def record(to: Path, algorithm: str, placement: str, migration: str, rounds: int = ROUNDS, queues: str = "per-core", wakes: str = "home") -> Path:
-    """Records a run in a guest of 4 cores, with slices of a millisecond."""
-    subprocess.run([str(paths.ROOT / "corral"), "trace", "--yes", "--cores", "4", "--memory", "1G", "--events", "decide", "--output",
+def record(to: Path, algorithm: str, placement: str, migration: str, rounds: int = ROUNDS, queues: str = "per-core", wakes: str = "home",
+           cores: int = 4, load: str = LOAD, words: Sequence[str] = ()) -> Path:
+    """Records a run in a guest, with slices of a millisecond."""
+    subprocess.run([str(paths.ROOT / "corral"), "trace", "--yes", "--cores", str(cores), "--memory", "1G", "--events", "decide", "--output",
                     str(to), "--append",
                     f"timer.hz=1000 sched.algorithm={algorithm} sched.placement={placement} sched.migration={migration} "
-                    f"sched.queues={queues} sched.wakes={wakes}", "--", "sh", "-c", LOAD.format(rounds=rounds)],
+                    f"sched.queues={queues} sched.wakes={wakes}", *words, "--", "sh", "-c", load.format(rounds=rounds)],
                    stdin=subprocess.DEVNULL, capture_output=True, check=True)
     return to.with_name(to.name + simulate.RECORDINGS)
 
@@ -55,10 +59,10 @@ class Replay(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
 
-    def decided(self, chosen: tuple[str, str, str], rounds: int = ROUNDS, wakes: str = "home") -> Counter[str]:
-        """How many decisions of each policy were the same; all have to be."""
+    def decided(self, chosen: tuple[str, str, str], rounds: int = ROUNDS, **more: Any) -> Counter[str]:
+        """How many decisions of each policy were the same; all have to be. `more`: of record()."""
         found: Counter[str] = Counter()
-        for policy in simulate.replay(record(self.folder / "run", *chosen, rounds, wakes=wakes)):
+        for policy in simulate.replay(record(self.folder / "run", *chosen, rounds, **more)):
             self.assertEqual((policy["different"], policy["first_difference"]), (0, ""))
             found[f"{policy['kind']} {policy['name']}"] += int(str(policy["decisions"]))
         return found
@@ -84,14 +88,21 @@ class Replay(unittest.TestCase):
         self.assertGreater(int(str(timeline["decisions"])), 100)
 
     @slow
-    def test_ten_thousand_decisions_of_each(self) -> None:
-        for chosen in sets():
-            wanted = [f"{kind} {name}" for kind, name in zip(("algorithm", "placement", "migration"), chosen, strict=True)]
-            if chosen[0] == "fifo":  # knows no slices, so that nobody is pushed
-                wanted.pop()
-            found: Counter[str] = Counter()
-            while min(found[name] for name in wanted) < WANTED:
-                found += self.decided(chosen, 25)
+    def test_ten_thousand_decisions_of_each_timeline_and_placement(self) -> None:
+        for algorithm, placement, _ in sets():
+            with self.subTest(algorithm=algorithm, placement=placement):
+                found = self.decided((algorithm, placement, "none"), 80, cores=8)
+                self.assertGreaterEqual(found[f"algorithm {algorithm}"], WANTED)
+                self.assertGreaterEqual(found[f"placement {placement}"], WANTED)
+
+    @slow
+    def test_ten_thousand_decisions_of_each_migration(self) -> None:
+        for migration in sorted({migration for _, _, migration in sets()}):
+            with self.subTest(migration=migration):
+                # One that only pushes is asked when a slice ends. With a seed, so that there are as many slices on every host.
+                found = (self.decided(("rr", "least-weight", migration), 370, cores=16, load=COMPUTE, words=("--seed", "1"))
+                         if migration == "push" else self.decided(("rr", "least-loaded", migration), 35, cores=8))
+                self.assertGreaterEqual(found[f"migration {migration}"], WANTED)
 
 
 class Damaged(unittest.TestCase):
