@@ -72,7 +72,7 @@ class Reading {
   }
 
   void placed(trace::Placement placement) {
-    for (u32 i = placement.candidates; i < trace::Placement::most; ++i) placement.candidate[i] = {};
+    for (u32 i = placement.candidates; i < trace::Placement::most; ++i) placement.candidate[i] = 0;
     put(whole_, placement);
   }
 

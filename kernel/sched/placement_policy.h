@@ -6,6 +6,7 @@
 // takes the lowest candidate.
 #pragma once
 
+#include "sched/placement_scores.h"
 #include "sched/registry.h"
 #include "sched/scheduling_entity.h"
 #include "sched/system_view.h"
@@ -28,6 +29,13 @@ class PlacementPolicy {
  public:
   virtual ~PlacementPolicy() = default;
   virtual CoreId select(const PlacementRequest& request, const SystemView& system) = 0;
+  // What `core`, one of the candidates, counts in that decision: select() answers one with the least. Asked only while placements
+  // are traced, after select() and with the same request. It goes by request, view and tunables alone, draws no random number, and
+  // has no effect. A policy that does not compare cores has no scores.
+  [[nodiscard]] virtual CoreScore score(const PlacementRequest& request [[maybe_unused]],
+                                        const SystemView& system [[maybe_unused]], CoreId core [[maybe_unused]]) const {
+    return {};
+  }
 };
 
 // sched.placement=NAME

@@ -30,11 +30,11 @@ class RecentUse {
   }
   // Any core: 0 … whole.
   [[nodiscard]] u32 share(Instant now) const {
-    return share_of(time_of(now), [](u64 passed) { return left_of_whole(passed); });
+    return share_of(rank(), time_of(now), [](u64 passed) { return left_of_whole(passed); });
   }
   // The same for who asks many, from a table, up to 4 % of the whole off: time_of(now).
   [[nodiscard]] u32 share_about(u64 time) const {
-    return share_of(time, [](u64 passed) -> u32 {
+    return share_of(rank(), time, [](u64 passed) -> u32 {
       const u64 step = passed >> step_shift;
       return left_after.at_step[step < steps ? step : steps];
     });
@@ -46,6 +46,15 @@ class RecentUse {
   // Any core: of two idle cores, or of two busy ones, the one with the smaller rank has been more idle recently. Needs no
   // time and no arithmetic.
   [[nodiscard]] u64 rank() const { return word_.load(Order::relaxed); }
+  // The order of ranks, and of numbers between them, in numbers below `whole`, as far as those tell them apart, for people: half the
+  // share of a core that is idle, and above those the same of busy ones.
+  static u64 coarse_rank(u64 rank, u64 time) {
+    const bool busy = rank >> 1 > highest_begin / 2;  // that is after many years of a core that is idle
+    const u64 word = (rank & ~u64{1}) | (busy ? 1 : 0);
+    const u64 half = share_of(word, time, [](u64 passed) { return left_of_whole(passed); }) / 2;
+    const u64 coarse = busy ? whole / 2 + half : half;
+    return coarse < whole ? coarse : whole - 1;
+  }
   // Shows what another one had at some time: its rank().
   void show(u64 rank) { word_.store(rank, Order::relaxed); }
   static constexpr u64 highest_rank = (u64{1} << 50) - 1;
@@ -57,8 +66,7 @@ class RecentUse {
   static constexpr u64 highest_begin = highest_rank >> 1;
 
   template <class Left>
-  [[nodiscard]] u32 share_of(u64 time, Left&& left_after_time) const {
-    const u64 word = word_.load(Order::relaxed);
+  [[nodiscard]] static u32 share_of(u64 word, u64 time, Left&& left_after_time) {
     const u64 begin = (word & 1) != 0 ? highest_begin - (word >> 1) : word >> 1;
     const u32 left = left_after_time(time > begin ? time - begin : 0);  // the reader's clock may be a moment behind
     return (word & 1) != 0 ? whole - left : left;

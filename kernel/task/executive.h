@@ -123,9 +123,9 @@ class Executive {
   void make_runnable(Thread& thread);
   // The core where a thread of this core goes; it is accounted as on the way there.
   static CoreId choose_core(Thread& thread, sched::PlacementReason reason) {
-    const CoreId chosen = scheduling().place(thread.entity, reason);
-    trace::placement(thread, reason, chosen);
-    return chosen;
+    if (trace::wants(trace::Event::placed)) [[unlikely]]
+      return trace::place(thread, reason);
+    return scheduling().place(thread.entity, reason);
   }
   void send_to(Thread& thread, CoreId target, sched::EnqueueReason reason, sched::MigrationReason why);
   void let_go_of(Thread& thread);  // it becomes another core's, or nobody's

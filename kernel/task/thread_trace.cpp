@@ -24,27 +24,54 @@ void note_migration(const Thread& thread, sched::MigrationReason why, CoreId fro
   write_words(stamp(), head, u64{from.value}, u64{to.value});
 }
 
-void note_placement(const Thread& thread, sched::PlacementReason reason, CoreId chosen) {
-  Placement placement;  // as much of it as there are candidates
+namespace {
+
+// A core and its score in a word of the record.
+u32 word_of(CoreId core, u64 score) {
+  static_assert(Placement::most == sched::PlacementScores::most && max_cores - 1 <= Placement::highest_core);
+  return core.value | static_cast<u32>(score < Placement::highest_score ? score : Placement::highest_score)
+                          << Placement::core_bits;
+}
+
+// The only core where it may be, found quickly; no_core: there are several, or it is to be found out.
+CoreId only_core(const sched::SchedulingEntity& entity) {
+  if (!scheduling().is_settled(entity)) return sched::no_core;
+  const CoreSet candidates = scheduling().cores() & entity.allowed;
+  u64 later = 0;
+  for (u32 i = 1; i < CoreSet::words; ++i) later |= candidates.word(i);
+  const u64 first = candidates.word(0);
+  const bool one = later == 0 && first != 0 && (first & (first - 1)) == 0;
+  return one ? CoreId{static_cast<u32>(__builtin_ctzll(first))} : sched::no_core;
+}
+
+// Where there is a choice.
+[[gnu::noinline]] CoreId place_among_several(Thread& thread, sched::PlacementReason reason) {
+  sched::PlacementScores scores;
+  const CoreId chosen = scheduling().place(thread.entity, reason, &scores);
+  Placement placement;  // what is behind the last candidate has no meaning
   placement.chosen = static_cast<u16>(chosen.value);
-  placement.candidates = 0;
-  const SchedulingManager& manager = scheduling();
-  const CoreSet candidates = manager.cores() & thread.entity.allowed;
-  for (u32 i = 0; i < CoreSet::words; ++i) {
-    for (u64 rest = candidates.word(i); rest != 0; rest &= rest - 1) {
-      if (placement.candidates < Placement::most) {
-        const u32 core = 64 * i + static_cast<u32>(__builtin_ctzll(rest));
-        placement.candidate[placement.candidates] = {static_cast<u16>(core),
-                                                     static_cast<u16>(manager.statistics(CoreId{core}).runnable())};
-      }
-      ++placement.candidates;
-    }
+  placement.candidates = static_cast<u16>(scores.candidates);
+  for (u32 i = 0; i < scores.listed; ++i) {
+    placement.candidate[i] = word_of(scores.candidate[i].core, scores.candidate[i].score);
   }
-  const u64 head = with_event(thread.trace_head(), Event::placed, static_cast<u8>(reason));
+  const u32 detail = static_cast<u32>(reason) | static_cast<u32>(scores.unit) << Placement::reason_bits;
+  const u64 head = with_event(thread.trace_head(), Event::placed, static_cast<u8>(detail));
   u64 word[sizeof placement / sizeof(u64)];
   __builtin_memcpy(word, &placement, sizeof word);
-  if (placement.candidates <= 1) return write_words(stamp(), head, word[0]);
   write_words(stamp(), head, word[0], word[1], word[2], word[3], word[4], word[5]);
+  return chosen;
+}
+
+}  // namespace
+
+CoreId place(Thread& thread, sched::PlacementReason reason) {
+  const CoreId only = only_core(thread.entity);
+  if (only == sched::no_core) return place_among_several(thread, reason);
+  const u64 threads = scheduling().statistics(only).load();
+  const CoreId chosen = scheduling().place(thread.entity, reason);
+  const u64 head = with_event(thread.trace_head(), Event::placed, static_cast<u8>(reason));
+  write_words(stamp(), head, chosen.value | u64{1} << 16 | u64{word_of(only, threads)} << 32);
+  return chosen;
 }
 
 }  // namespace corral::trace

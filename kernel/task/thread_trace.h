@@ -73,10 +73,7 @@ inline void migration(const Thread& thread, sched::MigrationReason why, CoreId f
     note_migration(thread, why, from, to);
 }
 
-void note_placement(const Thread& thread, sched::PlacementReason reason, CoreId chosen);
-inline void placement(const Thread& thread, sched::PlacementReason reason, CoreId chosen) {
-  if (wants(Event::placed)) [[unlikely]]
-    note_placement(thread, reason, chosen);
-}
+// SchedulingManager::place(), with a record of what the candidates were worth before the thread counts where it goes.
+[[nodiscard]] CoreId place(Thread& thread, sched::PlacementReason reason);
 
 }  // namespace corral::trace

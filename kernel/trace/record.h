@@ -76,16 +76,19 @@ struct Migration {
   i32 priority;
   u32 from, to;
 };
-// Record::detail: sched::PlacementReason. The first candidates with how many threads each has, as placement sees it.
+// Record::detail: in the lowest bits the sched::PlacementReason, above them the sched::ScoreUnit. The first candidates, and in any
+// case the chosen one, with the scores by which the policy chose, the least of them; if it goes by no score, with their threads, those
+// on the way included. Before the thread itself counts anywhere.
 struct Placement {
   static constexpr u32 most = 11;
+  static constexpr u32 reason_bits = 4;
+  static constexpr u32 core_bits = 8, highest_core = (1u << core_bits) - 1;
+  static constexpr u32 highest_score = (1u << (32 - core_bits)) - 1;  // of one that is higher, too
   u16 chosen;
   u16 candidates;
-  struct {
-    u16 core;
-    u16 runnable;
-  } candidate[most];
+  u32 candidate[most];  // in the lowest bits the core, above them its score
 };
+static_assert(sizeof(Placement) == sizeof(Record::data));
 struct Message {
   u32 type;
   u32 core;  // the receiver; of a message that was taken this is not known: max_cores

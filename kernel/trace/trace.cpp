@@ -28,7 +28,7 @@ constexpr u32 calls = bits({Event::call_begun, Event::call_ended, Event::called}
 constexpr Group all_groups[] = {
     {"switch", bits({Event::switched}), "another thread runs, or none"},
     {"wake", bits({Event::waking, Event::woken, Event::created}), "a thread is woken, by whom, and waits in a queue"},
-    {"place", bits({Event::placed}), "a core is chosen for a thread, with the load of the candidates"},
+    {"place", bits({Event::placed}), "a core is chosen for a thread, with the scores of the candidates"},
     {"migrate", bits({Event::migrated}), "a thread goes to another core"},
     {"message", bits({Event::message_sent, Event::message_taken}), "messages between cores"},
     {"interrupt", bits({Event::interrupt_begun, Event::interrupt_ended}), "interrupts"},

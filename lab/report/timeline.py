@@ -1,7 +1,7 @@
 """A run as a picture to look into: a row for each core, a colour for each thread, wake-ups and migrations between the rows.
 
 From the records of `corral trace`. What the mouse points at tells what happened and why: how long a thread ran and how it
-ended, whom a placement chose for which reason and how many threads each candidate had.
+ended, whom a placement chose for which reason and what score each candidate had.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lab.trace.perfetto import STATES
-from lab.trace.records import Label, Migration, Placement, Record, Switch, Wake
+from lab.trace.records import HIGHEST_SCORE, Label, Migration, Placement, Record, Switch, Wake
 
 # Of 20 colours that are told apart; the next thread begins again.
 COLOURS = ("#4e79a7", "#f28e2b", "#59a14f", "#e15759", "#76b7b2", "#edc948", "#b07aa1", "#ff9da7", "#9c755f", "#7f7f7f",
@@ -137,9 +137,11 @@ def _slice_text(one: Slice) -> str:
 
 
 def _placement_text(one: Placement, names: dict[int, str]) -> str:
-    scores = "".join(f"<br>{'→ ' if core == one.chosen else ''}core {core}: {load} threads" for core, load in one.load.items())
-    more = f"<br>… of {one.candidates} candidates" if one.candidates > len(one.load) else ""
-    return f"<b>{names.get(one.thread, 'thread')} {one.thread}</b> ({one.reason}) is placed on core {one.chosen}{scores}{more}"
+    by = f"the least score, in {one.unit}" if one.unit else "no score; there were, in threads"
+    listed = "".join(f"<br>{'→ ' if core == one.chosen else ''}core {core}: {'≥ ' if score == HIGHEST_SCORE else ''}{score:,}"
+                     for core, score in one.scores.items())
+    more = f"<br>… of {one.candidates} candidates" if one.candidates > len(one.scores) else ""
+    return f"<b>{names.get(one.thread, 'thread')} {one.thread}</b> ({one.reason}) is placed on core {one.chosen}, by {by}{listed}{more}"
 
 
 def summary(run: Run) -> Iterator[str]:

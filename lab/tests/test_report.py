@@ -17,7 +17,7 @@ from lab.trace import records
 class Timeline(unittest.TestCase):
     RUN = b"".join((
         switch(1_000, 0, ("shell", 5), "S", ("waker", 6)),
-        record(2_000, 5, 0, 7, struct.pack("<8H", 1, 3, 0, 2, 1, 0, 2, 1), 1),
+        record(2_000, 5, 0, 7, struct.pack("<2H3I", 1, 3, 2 << 8, 1, 2 | 1 << 8), 1 | 1 << 4),
         wake(2_000, 1, 0, "sleeper", 7, 1),
         switch(3_000, 1, ("swapper", 0), "R", ("sleeper", 7)),
         switch(7_000, 1, ("sleeper", 7), "R+", ("other", 8)),
@@ -39,9 +39,16 @@ class Timeline(unittest.TestCase):
     def test_a_decision_tells_its_scores(self) -> None:
         figure = timeline.figure(self.run_of(self.RUN))
         placements = next(trace for trace in figure.data if trace.name == "placements")
-        self.assertEqual(placements.customdata[0], "<b>sleeper 7</b> (woken) is placed on core 1<br>core 0: 2 threads<br>→ core 1: 0 threads<br>core 2: 1 threads")
+        self.assertEqual(placements.customdata[0], "<b>sleeper 7</b> (woken) is placed on core 1, by the least score, in threads<br>core 0: 2<br>→ core 1: 0<br>core 2: 1")
         sleeper = next(trace for trace in figure.data if trace.name == "sleeper 7")
         self.assertIn("ran 4.000 µs, then preempted", sleeper.customdata[0])
+
+    def test_a_decision_without_a_score_and_one_among_many(self) -> None:
+        decisions = (record(2_000, 5, 0, 7, struct.pack("<2H2I", 1, 2, 2 << 8, 1 | 5 << 8)),
+                     record(3_000, 5, 0, 7, struct.pack("<2H11I", 70, 256, *(core | records.HIGHEST_SCORE << 8 for core in range(10)), 70), 4 << 4))
+        placements = next(trace for trace in timeline.figure(self.run_of(b"".join(decisions))).data if trace.name == "placements")
+        self.assertTrue(placements.customdata[0].endswith("by no score; there were, in threads<br>core 0: 2<br>→ core 1: 5"))
+        self.assertRegex(placements.customdata[1], r"in points<br>core 0: ≥ 16,777,215<br>.*<br>→ core 70: 0<br>… of 256 candidates$")
 
     def test_each_thread_has_its_colour(self) -> None:
         bars = [trace for trace in timeline.figure(self.run_of(self.RUN)).data if trace.type == "bar"]

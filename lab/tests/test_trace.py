@@ -31,7 +31,7 @@ SAMPLE = b"".join((
     wake(1_000_001_000, 2, 0, "sleeper", 7, 0),
     switch(1_000_004_000, 1, ("waker", 6), "R+", ("other", 8)),
     record(1_000_005_000, 4, 1, 6, struct.pack("<16siII", b"waker", 120, 1, 0)),
-    record(1_000_000_400, 5, 1, 7, struct.pack("<6H", 0, 2, 0, 0, 1, 3), 1),
+    record(1_000_000_400, 5, 1, 7, struct.pack("<2H2I", 0, 2, 0, 1 | 3 << 8), 1 | 1 << 4),
     record(1_000_000_100, 10, 1, 6, struct.pack("<6Q", 202, 1, 2, 3, 4, 5)),
     record(1_000_000_900, 11, 1, 6, struct.pack("<2Q", 202, 1)),
 ))  # fmt: skip
@@ -73,7 +73,7 @@ class Timeline(unittest.TestCase):
         self.assertEqual(arrows, [("s", 1), ("f", 0)])
         self.assertEqual([e["name"] for e in shown if e["ph"] in "BE"], ["futex", "futex"])
         placed = next(e for e in shown if e["name"] == "places 7 on core 0")
-        self.assertEqual(placed["args"], {"reason": "woken", "candidates": 2, "load": {"core 0": 0, "core 1": 3}})
+        self.assertEqual(placed["args"], {"reason": "woken", "candidates": 2, "score in threads": {"core 0": 0, "core 1": 3}})
 
     def test_a_call_that_did_not_wait_is_one_record(self) -> None:
         for event, arguments in ((records.CALLED, ()), (records.CALLED_WITH_ARGUMENTS, (2, 3, 4, 5))):
@@ -85,6 +85,19 @@ class Timeline(unittest.TestCase):
         for detail, arguments in ((0, ()), (records.WITH_ARGUMENTS, (1, 2, 3, 4, 5))):
             begun = record(7, 10, 1, 6, struct.pack("<6Q", 202, *(arguments or (0, 0, 0, 0, 0))), detail)
             self.assertEqual(records.decoded(begun), [records.Call(7, 1, True, 6, 202, arguments)])
+
+    def test_a_placement_tells_scores_or_threads(self) -> None:
+        words = [core | 1_000_000 * core << 8 for core in range(records.SCORES)]
+        for unit, kind in enumerate(records.SCORE_UNITS):
+            placed = record(9, 5, 1, 6, struct.pack("<2H11I", 255, 70, *words), 1 | unit << 4)
+            found = records.decoded(placed)
+            self.assertEqual(found, [records.Placement(9, 1, 6, "woken", 255, 70, kind, {core: 1_000_000 * core for core in range(11)})])
+            shown = json.loads(perfetto.text(found, 2, {}))["traceEvents"][-1]["args"]
+            self.assertEqual(shown[f"score in {kind}" if kind else "threads, not its score"]["core 10"], 10_000_000)
+
+    def test_a_placement_without_a_choice_has_one_core(self) -> None:
+        placed = record(9, 5, 1, 6, struct.pack("<2H2I", 1, 1, 1 | 2 << 8, 7))
+        self.assertEqual(records.decoded(placed), [records.Placement(9, 1, 6, "created", 1, 1, "", {1: 2})])
 
     def test_what_was_lost_is_said(self) -> None:
         found = records.decoded(record(5, 13, 0, 0, struct.pack("<Q", 17)) + SAMPLE)

@@ -89,9 +89,10 @@ class Timeline:
                 self._instant(f"migrates {record.thread.name} {record.thread.number}", record,
                               origin=record.origin, target=record.target, reason=record.reason)
             case Placement():
-                load = {f"core {core}": load for core, load in record.load.items()}
+                numbers = {f"core {core}": score for core, score in record.scores.items()}
+                what = f"score in {record.unit}" if record.unit else "threads, not its score"
                 self._instant(f"places {record.thread} on core {record.chosen}", record, reason=record.reason,
-                              candidates=record.candidates, load=load)
+                              candidates=record.candidates, **{what: numbers})
             case Message():
                 self._instant(f"{'sends' if record.sent else 'takes'} {record.type}", record,
                               **({} if record.target is None else {"to": record.target}))

@@ -14,6 +14,10 @@ HEAD = struct.Struct("<QBBHi")
 NO_CORE = 256  # of a message that was taken
 NOT_BY_ITSELF = 0x80
 PLACEMENT_REASONS = ("created", "woken")
+REASON_BITS = 4  # of a placement's detail; above them the unit
+SCORE_UNITS = ("", "threads", "weight", "pages", "points")
+SCORES = 11  # as many a record has
+HIGHEST_SCORE = 0xFF_FFFF  # of one that is higher, too
 MIGRATION_REASONS = ("placed", "mask", "real_time", "pushed", "pulled", "offered", "global")
 DECISIONS = range(14, 21)  # for the simulator (docs/replay.md)
 LOST = 13
@@ -66,7 +70,8 @@ class Placement(Record):
     reason: str
     chosen: int
     candidates: int
-    load: dict[int, int]  # of the first candidates
+    unit: str  # of SCORE_UNITS; "": the policy goes by no score
+    scores: dict[int, int]  # of the first candidates and of the chosen one, the least is best; without scores: their threads
 
 
 @dataclass(frozen=True)
@@ -127,10 +132,10 @@ def _migration(time: int, core: int, detail: int, thread: int, data: bytes) -> R
 
 
 def _placement(time: int, core: int, detail: int, thread: int, data: bytes) -> Record:
-    chosen, candidates, *pairs = struct.unpack_from("<24H", data)
-    known = min(candidates, len(pairs) // 2)
-    load = {pairs[2 * i]: pairs[2 * i + 1] for i in range(known)}
-    return Placement(time, core, thread, PLACEMENT_REASONS[detail], chosen, candidates, load)
+    chosen, candidates, *words = struct.unpack_from(f"<2H{SCORES}I", data)
+    scores = {word & 0xFF: word >> 8 for word in words[:candidates]}
+    unit, reason = divmod(detail, 1 << REASON_BITS)
+    return Placement(time, core, thread, PLACEMENT_REASONS[reason], chosen, candidates, SCORE_UNITS[unit], scores)
 
 
 def _message(sent: bool, time: int, core: int, data: bytes) -> Record:

@@ -118,7 +118,7 @@ class InABrowser(unittest.TestCase):
     def test_pointing_at_a_decision_tells_its_scores(self) -> None:
         first = """const t = chart.data.find(t => t.name === 'placements');
                    const time = t.x[0], core = t.y[0], round = 0.001;"""
-        self.assertRegex(self.told(first), r"(?s) is placed on core \d.*core 0: \d+ threads.*core 3: \d+ threads")
+        self.assertRegex(self.told(first), r"(?s) is placed on core \d, by the least score, in threads.*core 0: \d+.*core 3: \d+")
 
     def test_zooming_with_the_wheel_and_back(self) -> None:
         area = self.wait(lambda: self.browser.find_element(By.CSS_SELECTOR, "#timeline-1 .nsewdrag"))

@@ -21,7 +21,7 @@ DRAWING = "mandelbrot 8 --mode array --size 20x10 --iterations 200"
 LOAD = f"({PIPES}; {DRAWING}; {PIPES}; {DRAWING}) > /tmp/safety && grep -c checksum= /tmp/safety"
 KINDS = {"algorithm": "cfs", "placement": "least-loaded", "migration": "pull"}  # and what is in force otherwise
 # Wrong in nothing that the engine corrects: everybody gets on all the same.
-BAD_BUT_RIGHT = {("placement", "test.one"), ("algorithm", "test.favourite"), ("algorithm", "test.forever"),
+BAD_BUT_RIGHT = {("placement", "test.one"), ("placement", "test.mismeasures"), ("algorithm", "test.favourite"), ("algorithm", "test.forever"),
                  ("algorithm", "test.undying"), ("migration", "test.soon"), ("migration", "test.beggar")}
 NEVER_MADE = "test.unborn"
 SHUTTLE = "test.shuttle"  # is noticed when it has gone on for a while
@@ -129,6 +129,22 @@ class Hostile(SharedGuest, unittest.TestCase):
     @slow
     def test_every_pair(self) -> None:
         self.check_sets(self.sets("algorithm", "placement"))
+
+    def test_a_placement_that_cannot_say_why_is_noticed_when_it_is_asked(self) -> None:
+        """Which it is while placements are traced, if there is a choice."""
+        before = self.failures()
+        self.choose("placement", "test.mismeasures")
+        self.machine.run("echo place > /proc/trace")
+        self.gets_on()
+        self.machine.run("echo off > /proc/trace")
+        running = self.machine.run("cat /proc/sched").output
+        self.restore()
+        if self.CORES == 1:
+            self.assertEqual(self.failures(), before)
+            return
+        self.assertEqual(self.failures(), before + 1)
+        self.assertIn("placement safe:", running)
+        self.assertRegex(self.machine.run("cat /proc/sched-dump").output, r"placement test.mismeasures call score: did not come to an end")
 
     def test_somebody_who_starves_is_noticed(self) -> None:
         """Loops compute on each core, and the policy never takes the core away from them."""

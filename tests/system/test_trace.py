@@ -165,6 +165,21 @@ class Control(SharedGuest, unittest.TestCase):
             self.assertEqual(running.get(record.core, record.previous.number), record.previous.number)
             running[record.core] = record.next.number
 
+    def test_a_placement_tells_what_its_policy_went_by(self) -> None:
+        program = "sh -c 'for i in 1 2 3 4 5 6; do cat /proc/stat | wc & done; wait'"
+        for policy, unit in (("blend", "points"), ("least-weight", "weight"), ("round-robin", ""), ("least-loaded", "threads")):
+            self.run_in_guest(f"echo placement {policy} > /proc/sched")
+            found = [one for one in self.records(program, "place") if isinstance(one, records.Placement) and one.candidates > 1]
+            with self.subTest(policy=policy):
+                self.assertGreater(len(found), 12)
+                self.assertEqual({one.unit for one in found}, {unit})
+                self.assertTrue(all(one.chosen in one.scores and len(one.scores) == one.candidates for one in found))
+                self.assertTrue(any(len(set(one.scores.values())) > 1 for one in found))
+                # Other cores go on while the scores are taken, a moment after the choice.
+                best = sum(one.scores[one.chosen] == min(one.scores.values()) for one in found)
+                if unit:
+                    self.assertGreater(best, 0.8 * len(found))
+
     def test_calls_begin_and_end(self) -> None:
         under_way: dict[int, list[int]] = {}
         ended = 0

@@ -134,12 +134,13 @@ Scheduler* SchedulingManager::scheduler(CoreId core) const {
   return core.value < max_cores ? schedulers_[core.value].load(Order::acquire) : nullptr;
 }
 
-CoreId SchedulingManager::place(sched::SchedulingEntity& entity, sched::PlacementReason reason) {
+CoreId SchedulingManager::place(sched::SchedulingEntity& entity, sched::PlacementReason reason,
+                                sched::PlacementScores* scores) {
   const CoreId here = this_core().id();
   const CoreSet online = usable();
   if (!groups_.settled(entity)) [[unlikely]] {
     renew_mask(entity);
-    if (!groups_.settled(entity)) return place_in_group(entity, reason, online);
+    if (!groups_.settled(entity)) return place_in_group(entity, reason, online, scores);
   }
   CoreSet candidates = online & entity.allowed;
   if (candidates.empty()) [[unlikely]] {
@@ -150,7 +151,7 @@ CoreId SchedulingManager::place(sched::SchedulingEntity& entity, sched::Placemen
   }
   if (planted(Plant::mask_ignored_by_placement)) candidates = online;
   const bool stays = planted(Plant::overload_on_wake_up) && candidates.contains(here);
-  const CoreId chosen = stays ? here : placer_.choose(entity, reason, candidates, here, clock::now());
+  const CoreId chosen = stays ? here : placer_.choose(entity, reason, candidates, here, clock::now(), scores);
   placer_.assign(entity, chosen, here);
   return chosen;
 }

@@ -42,7 +42,9 @@ class SchedulingManager {
   // The core where `entity` (in no queue; the caller's at this moment) is to be enqueued, allowed and online. When it is
   // another core than the calling one, the entity is accounted as on the way until its enqueue() there.
   // An affinity mask without any online core cannot be kept: it is widened to all (counted).
-  [[nodiscard]] CoreId place(sched::SchedulingEntity& entity, sched::PlacementReason reason);
+  // `scores`, if there are any: see Placer::choose().
+  [[nodiscard]] CoreId place(sched::SchedulingEntity& entity, sched::PlacementReason reason,
+                             sched::PlacementScores* scores = nullptr);
   // Brings entity.allowed up to date after its class, or entity.asked, or the groups have changed. Who has it in hand.
   void renew_mask(sched::SchedulingEntity& entity) const { groups_.renew(entity, usable()); }
   // `entity` is to be enqueued on the calling core: the core where it goes instead, because this one is not of its group, or
@@ -150,7 +152,8 @@ class SchedulingManager {
   static SchedulingManager the_manager;
 
   size_t describe_queues(char* to, size_t size) const;
-  [[nodiscard]] CoreId place_in_group(sched::SchedulingEntity& entity, sched::PlacementReason reason, const CoreSet& online);
+  [[nodiscard]] CoreId place_in_group(sched::SchedulingEntity& entity, sched::PlacementReason reason, const CoreSet& online,
+                                      sched::PlacementScores* scores);
   [[nodiscard]] CoreId turn_away_unless_let_in(sched::SchedulingEntity& entity);
   void tell_groups(const CoreSet& online) REQUIRES(lock_);
   size_t describe_groups(char* to, size_t size) const;

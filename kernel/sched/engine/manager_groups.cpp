@@ -11,12 +11,15 @@ namespace corral {
 
 namespace {
 
-// The placement policy, asked for one of a set of cores.
+// The placement policy, asked for one of a set of cores. `scores`: of the last answer.
 class AskedPolicy final : public sched::Proposals {
  public:
-  AskedPolicy(sched::Placer& placer, const sched::SchedulingEntity& entity, sched::PlacementReason reason, CoreId here)
-      : placer_{placer}, entity_{entity}, reason_{reason}, here_{here}, now_{clock::now()} {}
-  CoreId among(const CoreSet& candidates) override { return placer_.choose(entity_, reason_, candidates, here_, now_); }
+  AskedPolicy(sched::Placer& placer, const sched::SchedulingEntity& entity, sched::PlacementReason reason, CoreId here,
+              sched::PlacementScores* scores = nullptr)
+      : placer_{placer}, entity_{entity}, reason_{reason}, here_{here}, now_{clock::now()}, scores_{scores} {}
+  CoreId among(const CoreSet& candidates) override {
+    return placer_.choose(entity_, reason_, candidates, here_, now_, scores_);
+  }
 
  private:
   sched::Placer& placer_;
@@ -24,15 +27,16 @@ class AskedPolicy final : public sched::Proposals {
   const sched::PlacementReason reason_;
   const CoreId here_;
   const Instant now_;
+  sched::PlacementScores* const scores_;
 };
 
 }  // namespace
 
-CoreId SchedulingManager::place_in_group(sched::SchedulingEntity& entity, sched::PlacementReason reason,
-                                         const CoreSet& online) {
+CoreId SchedulingManager::place_in_group(sched::SchedulingEntity& entity, sched::PlacementReason reason, const CoreSet& online,
+                                         sched::PlacementScores* scores) {
   const CoreId here = this_core().id();
   if (online.empty()) return here;
-  AskedPolicy policy{placer_, entity, reason, here};
+  AskedPolicy policy{placer_, entity, reason, here, scores};
   const CoreId chosen = groups_.place(entity, policy, online);
   placer_.assign(entity, chosen, here);
   interleave::point();  // the groups may change before the entity is there

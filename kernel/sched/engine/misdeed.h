@@ -21,7 +21,21 @@ enum class Misdeed : u8 {
   absurd_time,     // a moment that cannot be meant (Migrator::longest_wait)
   to_and_fro,      // threads were sent on for nothing, again and again (Migrator::most_needless)
 };
-enum class PolicyCall : u8 { make, enqueue, dequeue, pick, charge, depart, review, last_waiting, select, push, ask, leaves_at };
+enum class PolicyCall : u8 {
+  make,
+  enqueue,
+  dequeue,
+  pick,
+  charge,
+  depart,
+  review,
+  last_waiting,
+  select,
+  push,
+  ask,
+  leaves_at,
+  score
+};
 
 [[nodiscard]] inline Misdeed misdeed_of(arch::CallFailure failure) {
   switch (failure) {
@@ -48,8 +62,8 @@ enum class PolicyCall : u8 { make, enqueue, dequeue, pick, charge, depart, revie
   return texts[static_cast<u8>(misdeed)];
 }
 [[nodiscard]] constexpr std::string_view name_of(PolicyCall call) {
-  constexpr std::string_view names[] = {"make",   "enqueue",      "dequeue", "pick", "charge", "depart",
-                                        "review", "last_waiting", "select",  "push", "ask",    "leaves_at"};
+  constexpr std::string_view names[] = {"make",         "enqueue", "dequeue", "pick", "charge",    "depart", "review",
+                                        "last_waiting", "select",  "push",    "ask",  "leaves_at", "score"};
   return names[static_cast<u8>(call)];
 }
 

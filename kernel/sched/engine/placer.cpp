@@ -4,6 +4,38 @@
 
 namespace corral::sched {
 
+namespace {
+
+// The candidates that are listed, each with its number of threads.
+void list(const CoreSet& candidates, CoreId chosen, std::span<const CoreStatistics> cores, PlacementScores& scores) {
+  scores.candidates = scores.listed = 0;
+  scores.unit = ScoreUnit::none;
+  candidates.for_each([&](CoreId core) {
+    ++scores.candidates;
+    if (scores.listed < PlacementScores::most) {
+      scores.candidate[scores.listed++].core = core;
+    } else if (core == chosen) {
+      scores.candidate[PlacementScores::most - 1].core = core;
+    }
+  });
+  for (u32 i = 0; i < scores.listed; ++i) scores.candidate[i].score = cores[scores.candidate[i].core.value].load();
+}
+
+}  // namespace
+
+CoreId Placer::choose(const SchedulingEntity& entity, PlacementReason reason, const CoreSet& candidates, CoreId here,
+                      Instant now, PlacementScores* scores) {
+  if (scores == nullptr) [[likely]]
+    return choose(entity, reason, candidates, here, now);
+  const PlacementSlot& slot = policies_.in_force();
+  const CoreId chosen = choose(entity, reason, candidates, here, now);
+  list(candidates, chosen, statistics_, *scores);
+  const bool asked = entity.real_time == 0 && &slot == &policies_.in_force();  // and did not fail
+  if (asked && scores->candidates > 1)
+    take_scores({entity, reason, candidates, words_.load(Order::relaxed), here, now}, slot, *scores);
+  return chosen;
+}
+
 CoreId Placer::choose(const SchedulingEntity& entity, PlacementReason reason, const CoreSet& candidates, CoreId here,
                       Instant now) {
   if (entity.real_time != 0) [[unlikely]]
@@ -21,6 +53,20 @@ CoreId Placer::choose_safely(const PlacementRequest& request, const PlacementSlo
   const PlacementSlot& safe =
       policies_.replace(failed, {misdeed, PolicyCall::select, request.entity.number, request.here, request.now});
   return safe_policy_.select(request, safe.view);
+}
+
+void Placer::take_scores(const PlacementRequest& request, const PlacementSlot& slot, PlacementScores& scores) {
+  CoreScore found[PlacementScores::most];
+  for (u32 i = 0; i < scores.listed; ++i) {
+    if (!arch::ask_guarded<&PlacementPolicy::score>(found[i], *slot.policy, request, slot.view, scores.candidate[i].core)) {
+      const Misdeed misdeed = misdeed_of(arch::last_call_failure());
+      policies_.replace(slot, {misdeed, PolicyCall::score, request.entity.number, request.here, request.now});
+      return;
+    }
+    if (found[i].unit == ScoreUnit::none || static_cast<u32>(found[i].unit) >= score_units) return;
+  }
+  for (u32 i = 0; i < scores.listed; ++i) scores.candidate[i].score = found[i].value;
+  scores.unit = found[0].unit;
 }
 
 CoreId Placer::lowest_below(const SchedulingEntity& entity, const CoreSet& candidates) const {

@@ -38,6 +38,9 @@ class Placer {
   // those of the real-time class have a rule of their own (real_time/placement.h).
   [[nodiscard]] CoreId choose(const SchedulingEntity& entity, PlacementReason reason, const CoreSet& candidates, CoreId here,
                               Instant now);
+  // The same; `scores`, if there are any, tells what was made of the candidates, a moment after that.
+  [[nodiscard]] CoreId choose(const SchedulingEntity& entity, PlacementReason reason, const CoreSet& candidates, CoreId here,
+                              Instant now, PlacementScores* scores);
   // The core of `candidates` where `entity`, of the real-time class, would run at once; CoreId{max_cores}: none.
   [[nodiscard]] CoreId lowest_below(const SchedulingEntity& entity, const CoreSet& candidates) const;
   // `entity`, in no queue, is to be enqueued on `to` next. Replaces an earlier assignment that has not arrived.
@@ -51,6 +54,7 @@ class Placer {
 
  private:
   CoreId choose_safely(const PlacementRequest& request, const PlacementSlot& failed, Misdeed misdeed);
+  void take_scores(const PlacementRequest& request, const PlacementSlot& slot, PlacementScores& scores);
 
   SafePlacement safe_policy_;
   CoreStatistics statistics_[max_cores];  // see there

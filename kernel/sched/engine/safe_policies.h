@@ -48,6 +48,9 @@ class SafePlacement final : public PlacementPolicy {
  public:
   static const PlacementDescriptor descriptor;
   CoreId select(const PlacementRequest& request, const SystemView& system) override;
+  [[nodiscard]] CoreScore score(const PlacementRequest&, const SystemView& system, CoreId core) const override {
+    return {system.cores[core.value].load(), ScoreUnit::threads};
+  }
 };
 
 // Nobody moves, for the machine.

@@ -15,13 +15,23 @@ class Affinity final : public PlacementPolicy {
 
   CoreId select(const PlacementRequest& request, const SystemView& system) override {
     if (request.reason == PlacementReason::created) return new_ones_.select(request, system);
-    const auto most = static_cast<u64>(system.tunables.number(crowd));
-    if (goes_back(request, system, system.tunables.time(warm), most)) return request.entity.last_core;
+    if (returns(request, system)) return request.entity.last_core;
     const auto threads = [](const CoreStatistics& core) -> u64 { return core.load(); };
     return system.id_of(*least(request, system.cores.data(), threads, threads).core);
   }
 
+  // A core that is gone back to counts nothing.
+  [[nodiscard]] CoreScore score(const PlacementRequest& request, const SystemView& system, CoreId core) const override {
+    if (request.reason == PlacementReason::created) return NewOnesInTurn::score(request, system, core);
+    const bool nothing = core == request.entity.last_core && returns(request, system);
+    return {nothing ? 0 : u64{system.cores[core.value].load()}, ScoreUnit::threads};
+  }
+
  private:
+  static bool returns(const PlacementRequest& request, const SystemView& system) {
+    return goes_back(request, system, system.tunables.time(warm), static_cast<u64>(system.tunables.number(crowd)));
+  }
+
   NewOnesInTurn new_ones_;
 };
 

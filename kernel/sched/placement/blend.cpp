@@ -21,29 +21,17 @@ class Blend final : public PlacementPolicy {
   enum : size_t { threads, weight, use, cold, away, warm };
 
   CoreId select(const PlacementRequest& request, const SystemView& system) override {
-    const Weights weights{system.tunables};
-    const CoreStatistics* cores = system.cores.data();
-    const SchedulingEntity& entity = request.entity;
-    const bool created = request.reason == PlacementReason::created;
-    const CoreStatistics* const last = !created && entity.has_run() ? cores + entity.last_core.value : nullptr;
-    const u64 time = RecentUse::time_of(request.now);
-    const u64 cold_score = weights.of[cold] * whole;
-    const u64 last_score = last != nullptr ? weights.of[cold] * coldness(request, system.tunables.time(warm)) : 0;
-    const auto score_of = [=](const CoreStatistics& core, u64 without) {
-      u64 score = &core == last ? last_score : cold_score;
-      if (weights.of[threads] != 0) {
-        const u64 load = core.load();
-        score += weights.of[threads] * whole * (load > without ? load - without : 0);
-      }
-      if (weights.of[weight] != 0) score += weights.of[weight] * core.load_weight();
-      if (weights.of[use] != 0) score += weights.of[use] * core.recent_use(time);
-      return score;
-    };
-    const u64 away_score = weights.of[away] * whole;
+    const Judge judge{request, system};
     const LeastCore best = least(
-        request, cores, [=](const CoreStatistics& core) { return score_of(core, 0) + away_score; },
-        [=](const CoreStatistics& here) { return score_of(here, created ? 1 : 0); });  // its creator does not count
+        request, system.cores.data(), [=](const CoreStatistics& core) { return judge.elsewhere(core); },
+        [=](const CoreStatistics& here) { return judge.here(here); });
     return system.id_of(*best.core);
+  }
+
+  [[nodiscard]] CoreScore score(const PlacementRequest& request, const SystemView& system, CoreId core) const override {
+    const Judge judge{request, system};
+    const CoreStatistics& numbers = system.cores[core.value];
+    return {core == request.here ? judge.here(numbers) : judge.elsewhere(numbers), ScoreUnit::points};
   }
 
  private:
@@ -56,6 +44,37 @@ class Blend final : public PlacementPolicy {
       for (size_t i = 0; i < warm; ++i) of[i] = static_cast<u64>(values.number(i));
     }
     u64 of[warm];
+  };
+
+  // Scores cores for one request.
+  class Judge {
+   public:
+    Judge(const PlacementRequest& request, const SystemView& system)
+        : weights_{system.tunables},
+          created_{request.reason == PlacementReason::created},
+          last_{!created_ && request.entity.has_run() ? &system.cores[request.entity.last_core.value] : nullptr},
+          time_{RecentUse::time_of(request.now)},
+          last_score_{last_ != nullptr ? weights_.of[cold] * coldness(request, system.tunables.time(warm)) : 0} {}
+
+    [[nodiscard]] u64 elsewhere(const CoreStatistics& core) const { return of(core, 0) + weights_.of[away] * whole; }
+    [[nodiscard]] u64 here(const CoreStatistics& core) const { return of(core, created_ ? 1 : 0); }  // without its creator
+
+   private:
+    [[nodiscard]] u64 of(const CoreStatistics& core, u64 without) const {
+      u64 score = &core == last_ ? last_score_ : weights_.of[cold] * whole;
+      if (weights_.of[threads] != 0) {
+        const u64 load = core.load();
+        score += weights_.of[threads] * whole * (load > without ? load - without : 0);
+      }
+      if (weights_.of[weight] != 0) score += weights_.of[weight] * core.load_weight();
+      if (weights_.of[use] != 0) score += weights_.of[use] * core.recent_use(time_);
+      return score;
+    }
+
+    const Weights weights_;
+    const bool created_;
+    const CoreStatistics* const last_;
+    const u64 time_, last_score_;
   };
 
   // Of the core where it last ran: 0, it has just left, to `whole`.

@@ -20,35 +20,81 @@ class CacheAware final : public LeastOf<LoadInThreads> {
   };
   enum : size_t { turn, warm, crowd };
 
+ private:
+  // What cores cost for the thread of one request.
+  class Costs {
+   public:
+    Costs(const PlacementRequest& request, const SystemView& system)
+        : request_{request},
+          system_{system},
+          own_{request.entity.resources.load(Order::relaxed).pages()},
+          turn_{static_cast<u64>(system.tunables.number(turn))} {}
+
+    [[nodiscard]] bool uses_little() const { return own_ * little <= turn_; }
+    [[nodiscard]] auto elsewhere() const {
+      return [each = turn_](const CoreStatistics& core) { return core.load() * (each + core.used_pages()); };
+    }
+    [[nodiscard]] u64 here(const CoreStatistics& core) const {
+      return load_for_its_child(request_, core) * (turn_ + core.used_pages());
+    }
+    // On top of what another core than the last one costs.
+    [[nodiscard]] u64 of_leaving() const {
+      const bool is_warm = request_.now - request_.entity.last_ran < system_.tunables.time(warm);
+      return is_warm ? own_ : 0;
+    }
+    [[nodiscard]] u64 to_stay(const CoreStatistics& last, u64 left_behind) const {
+      u64 of_others = 0;
+      if (__builtin_sub_overflow(last.used_pages(), left_behind, &of_others)) of_others = 0;  // its own are forgotten there
+      return last.load() * (turn_ + of_others);
+    }
+
+   private:
+    const PlacementRequest& request_;
+    const SystemView& system_;
+    const u64 own_, turn_;  // pages
+  };
+
+ public:
   CoreId select(const PlacementRequest& request, const SystemView& system) override {
-    const SchedulingEntity& entity = request.entity;
-    const u64 own = entity.resources.load(Order::relaxed).pages();
-    const auto pages_of_a_turn = static_cast<u64>(system.tunables.number(turn));
-    if (own * little <= pages_of_a_turn) return select_for_little(request, system);
+    const Costs costs{request, system};
+    if (costs.uses_little()) return select_for_little(request, system);
     const CoreStatistics* const cores = system.cores.data();
+    const CoreId last_core = request.entity.last_core;
     const bool stays = stays_if_idle(request);
-    if (stays && cores[entity.last_core.value].load() == 0) return entity.last_core;
-    const auto cost = [=](const CoreStatistics& core) { return core.load() * (pages_of_a_turn + core.used_pages()); };
-    const LeastCore best = least(request, cores, cost, [&](const CoreStatistics& here) {
-      return load_for_its_child(request, here) * (pages_of_a_turn + here.used_pages());
-    });
+    if (stays && cores[last_core.value].load() == 0) return last_core;
+    const LeastCore best =
+        least(request, cores, costs.elsewhere(), [&](const CoreStatistics& here) { return costs.here(here); });
     if (!stays) return system.id_of(*best.core);
-    const CoreStatistics& last = cores[entity.last_core.value];
-    const bool is_warm = request.now - entity.last_ran < system.tunables.time(warm);
-    const u64 left_behind = is_warm ? own : 0;
-    u64 of_others = 0;
-    if (__builtin_sub_overflow(last.used_pages(), left_behind, &of_others)) of_others = 0;  // its own are forgotten there
-    const u64 cost_of_staying = last.load() * (pages_of_a_turn + of_others);
-    return best.load + left_behind < cost_of_staying ? system.id_of(*best.core) : entity.last_core;
+    const u64 left_behind = costs.of_leaving();
+    return best.load + left_behind < costs.to_stay(cores[last_core.value], left_behind) ? system.id_of(*best.core) : last_core;
+  }
+
+  [[nodiscard]] CoreScore score(const PlacementRequest& request, const SystemView& system, CoreId core) const override {
+    const Costs costs{request, system};
+    if (costs.uses_little()) return score_for_little(request, system, core);
+    const CoreStatistics& numbers = system.cores[core.value];
+    const bool stays = stays_if_idle(request);
+    if (stays && core == request.entity.last_core)
+      return {numbers.load() == 0 ? 0 : costs.to_stay(numbers, costs.of_leaving()), ScoreUnit::pages};
+    const u64 cost = core == request.here ? costs.here(numbers) : costs.elsewhere()(numbers);
+    return {cost + (stays ? costs.of_leaving() : 0), ScoreUnit::pages};
   }
 
  private:
   CoreId select_for_little(const PlacementRequest& request, const SystemView& system) {
     if (request.reason == PlacementReason::created) return new_ones_.select(request, system);
+    if (returns(request, system)) return request.entity.last_core;
+    return LeastOf::select(request, system);
+  }
+  [[nodiscard]] CoreScore score_for_little(const PlacementRequest& request, const SystemView& system, CoreId core) const {
+    if (request.reason == PlacementReason::created) return NewOnesInTurn::score(request, system, core);
+    if (core == request.entity.last_core && returns(request, system)) return {0, ScoreUnit::threads};
+    return LeastOf::score(request, system, core);
+  }
+  static bool returns(const PlacementRequest& request, const SystemView& system) {
     const auto most = static_cast<u64>(system.tunables.number(crowd));
     const bool known = request.entity.resources.load(Order::relaxed).known();
-    if (known && goes_back(request, system, system.tunables.time(warm), most)) return request.entity.last_core;
-    return LeastOf::select(request, system);
+    return known && goes_back(request, system, system.tunables.time(warm), most);
   }
 
   NewOnesInTurn new_ones_;

@@ -20,17 +20,22 @@ class NewOnesInTurn {
  public:
   CoreId select(const PlacementRequest& request, const SystemView& system) {
     const CoreStatistics* const creators = &system.cores[request.here.value];
-    const auto threads = [=](const CoreStatistics& core) {
-      return &core == creators ? load_for_its_child(request, core) : u64{core.load()};
-    };
+    const auto threads = [=](const CoreStatistics& core) { return threads_on(core, request, creators); };
     PlacementRequest after_last = request;
     after_last.here = CoreId{last_.load(Order::relaxed)};
     const CoreId chosen = system.id_of(*least(after_last, system.cores.data(), threads, threads).core);
     last_.store(chosen.value, Order::relaxed);
     return chosen;
   }
+  static CoreScore score(const PlacementRequest& request, const SystemView& system, CoreId core) {
+    return {threads_on(system.cores[core.value], request, &system.cores[request.here.value]), ScoreUnit::threads};
+  }
 
  private:
+  static u64 threads_on(const CoreStatistics& core, const PlacementRequest& request, const CoreStatistics* creators) {
+    return &core == creators ? load_for_its_child(request, core) : u64{core.load()};
+  }
+
   Atomic<u32> last_{0};  // who asks at the same moment may get the same turn: load tells them apart
 };
 

@@ -11,13 +11,16 @@ struct LoadInTime {
     const u64 threads = core.load();
     return with_threads(core, threads > 0 ? threads - 1 : 0);
   }
-  static bool is_idle(u64 load) { return load <= RecentUse::highest_rank; }
-  static constexpr u64 worth_moving = 2 * (RecentUse::highest_rank + 1);
+  // 1024 points for each thread, and up to 1023 for recent use.
+  static CoreScore score(u64 load, Instant now) {
+    const u64 use = RecentUse::coarse_rank(load % busy, RecentUse::time_of(now));
+    return {load / busy * RecentUse::whole + use, ScoreUnit::points};
+  }
+  static constexpr u64 busy = RecentUse::highest_rank + 1;
+  static constexpr u64 worth_moving = 2 * busy;
 
  private:
-  static u64 with_threads(const CoreStatistics& core, u64 threads) {
-    return threads * (RecentUse::highest_rank + 1) + core.use_rank();
-  }
+  static u64 with_threads(const CoreStatistics& core, u64 threads) { return threads * busy + core.use_rank(); }
 };
 using LeastBusy = LeastOf<LoadInTime>;
 

@@ -75,22 +75,39 @@ inline u64 load_for_its_child(const PlacementRequest& request, const CoreStatist
 }
 
 // Measure: what load is. load(CoreStatistics) → u64; load_without(CoreStatistics, SchedulingEntity) → u64, of a core whose running
-// entity, the creator of that one, does not count; is_idle(load): nobody is there; worth_moving, the difference that a move is worth.
+// entity, the creator of that one, does not count; busy: the least load where somebody is; worth_moving, the difference that a move
+// is worth; score(load, Instant) → CoreScore: what people are shown of a load.
 template <class Measure>
 class LeastOf : public PlacementPolicy {
  public:
   CoreId select(const PlacementRequest& request, const SystemView& system) override {
     const CoreStatistics* cores = system.cores.data();
     const CoreId last = request.entity.last_core;
-    const bool created = request.reason == PlacementReason::created;
     const bool may_stay = stays_if_idle(request);
     if (may_stay && cores[last.value].load() == 0) return last;
-    const LeastCore best = least(request, cores, Measure::load, [&](const CoreStatistics& here) {
-      return created ? Measure::load_without(here, request.entity) : Measure::load(here);
-    });
-    const bool moves =
-        !may_stay || Measure::is_idle(best.load) || best.load + Measure::worth_moving <= Measure::load(cores[last.value]);
+    const LeastCore best =
+        least(request, cores, Measure::load, [&](const CoreStatistics& here) { return load_here(request, here); });
+    const bool moves = !may_stay || best.load < load_to_stay(cores[last.value]);
     return moves ? system.id_of(*best.core) : last;
+  }
+
+  [[nodiscard]] CoreScore score(const PlacementRequest& request, const SystemView& system, CoreId core) const override {
+    const CoreStatistics& numbers = system.cores[core.value];
+    u64 load = core == request.here ? load_here(request, numbers) : Measure::load(numbers);
+    if (core == request.entity.last_core && stays_if_idle(request)) load = numbers.load() == 0 ? 0 : load_to_stay(numbers);
+    return Measure::score(load, request.now);
+  }
+
+ private:
+  static u64 load_here(const PlacementRequest& request, const CoreStatistics& here) {
+    return request.reason == PlacementReason::created ? Measure::load_without(here, request.entity) : Measure::load(here);
+  }
+  // What its last core, which is not idle, counts for an entity that may stay: less by what a move must be worth, but never as
+  // little as an idle one.
+  static u64 load_to_stay(const CoreStatistics& last) {
+    u64 load = 0;
+    if (__builtin_sub_overflow(Measure::load(last), Measure::worth_moving - 1, &load)) return Measure::busy;
+    return load > Measure::busy ? load : Measure::busy;
   }
 };
 
@@ -101,7 +118,8 @@ struct LoadInThreads {
     const u64 load = core.load();
     return load > 0 ? load - 1 : 0;
   }
-  static bool is_idle(u64 load) { return load == 0; }
+  static CoreScore score(u64 load, Instant) { return {load, ScoreUnit::threads}; }
+  static constexpr u64 busy = 1;
   static constexpr u64 worth_moving = 2;
 };
 

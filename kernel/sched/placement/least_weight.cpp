@@ -10,7 +10,8 @@ struct LoadInWeight {
     const u64 all = load(core);
     return all > child.weight ? all - child.weight : 0;  // creator and child weigh the same, as a rule
   }
-  static bool is_idle(u64 load) { return load == 0; }
+  static CoreScore score(u64 load, Instant) { return {load, ScoreUnit::weight}; }
+  static constexpr u64 busy = 1;
   static constexpr u64 worth_moving = 2 * u64{weight_of_nice_0};
 };
 using LeastWeight = LeastOf<LoadInWeight>;

@@ -18,30 +18,63 @@ class ResourceAware final : public LeastOf<LoadInThreads> {
   enum : size_t { thread };
 
   CoreId select(const PlacementRequest& request, const SystemView& system) override {
-    const SchedulingEntity& entity = request.entity;
-    const ResourceUse use = entity.resources.load(Order::relaxed);
+    const ResourceUse use = request.entity.resources.load(Order::relaxed);
     if (!use.known()) return LeastOf::select(request, system);
     const auto each = static_cast<u64>(system.tunables.number(thread));
-    if (use.is_memory_bound())
-      return choose(request, system, each / 2, [each](const CoreStatistics& core) { return each + core.memory_bound(); });
-    const u64 computing_only = each - ResourceUse::whole;
-    return choose(request, system, each / 2, [=](const CoreStatistics& core) { return computing_only + core.computing(); });
+    return use.is_memory_bound() ? choose(request, system, Costs<true>{each}) : choose(request, system, Costs<false>{each});
+  }
+
+  [[nodiscard]] CoreScore score(const PlacementRequest& request, const SystemView& system, CoreId core) const override {
+    const ResourceUse use = request.entity.resources.load(Order::relaxed);
+    if (!use.known()) return LeastOf::score(request, system, core);
+    const auto each = static_cast<u64>(system.tunables.number(thread));
+    const u64 cost = use.is_memory_bound() ? cost_of(core, request, system, Costs<true>{each})
+                                           : cost_of(core, request, system, Costs<false>{each});
+    return {cost, ScoreUnit::points};
   }
 
  private:
-  // `neighbour`: what each thread of a core counts; `worth_moving`: by how much another core must be better than the last one.
-  template <class Neighbour>
-  [[gnu::always_inline]] static CoreId choose(const PlacementRequest& request, const SystemView& system, u64 worth_moving,
-                                              const Neighbour& neighbour) {
+  // What cores cost for a thread that is memory-bound, or for one that computes. `each`: what a thread counts.
+  template <bool ForMemoryBound>
+  class Costs {
+   public:
+    explicit Costs(u64 each) : least_{ForMemoryBound ? each : each - ResourceUse::whole}, worth_moving_{each / 2} {}
+
+    // What each thread of a core counts.
+    [[nodiscard]] u64 neighbour(const CoreStatistics& core) const {
+      return least_ + (ForMemoryBound ? core.memory_bound() : core.computing());
+    }
+    [[nodiscard]] u64 elsewhere(const CoreStatistics& core) const { return core.load() * neighbour(core); }
+    [[nodiscard]] u64 here(const PlacementRequest& request, const CoreStatistics& core) const {
+      return load_for_its_child(request, core) * neighbour(core);
+    }
+    // Another core must be better than the last one by half a thread.
+    [[nodiscard]] u64 to_stay(const CoreStatistics& last) const {
+      u64 cost = 0;
+      return __builtin_sub_overflow(elsewhere(last), worth_moving_ - 1, &cost) ? 0 : cost;
+    }
+
+   private:
+    u64 least_, worth_moving_;
+  };
+
+  template <class Of>
+  [[gnu::always_inline]] static CoreId choose(const PlacementRequest& request, const SystemView& system, const Of& costs) {
     const CoreStatistics* const cores = system.cores.data();
     const CoreId last_core = request.entity.last_core;
     const bool stays = stays_if_idle(request);
     if (stays && cores[last_core.value].load() == 0) return last_core;
-    const auto cost = [&](const CoreStatistics& core) { return core.load() * neighbour(core); };
     const LeastCore best = least(
-        request, cores, cost, [&](const CoreStatistics& here) { return load_for_its_child(request, here) * neighbour(here); });
+        request, cores, [costs](const CoreStatistics& core) { return costs.elsewhere(core); },
+        [&](const CoreStatistics& here) { return costs.here(request, here); });
     if (!stays) return system.id_of(*best.core);
-    return best.load + worth_moving <= cost(cores[last_core.value]) ? system.id_of(*best.core) : last_core;
+    return best.load < costs.to_stay(cores[last_core.value]) ? system.id_of(*best.core) : last_core;
+  }
+  template <class Of>
+  static u64 cost_of(CoreId core, const PlacementRequest& request, const SystemView& system, const Of& costs) {
+    const CoreStatistics& numbers = system.cores[core.value];
+    if (core == request.entity.last_core && stays_if_idle(request)) return numbers.load() == 0 ? 0 : costs.to_stay(numbers);
+    return core == request.here ? costs.here(request, numbers) : costs.elsewhere(numbers);
   }
 };
 
