@@ -21,7 +21,7 @@ CoreId Machine::place_in_group(Thread& thread, sched::PlacementReason reason, Co
   AskedPolicy policy{*this, thread, reason, asker};
   if (!groups_.settled(thread.entity)) groups_.renew(thread.entity, online_);
   if (groups_.settled(thread.entity)) return policy.among(thread.entity.allowed & online_);
-  return groups_.place(thread.entity, policy, online_);
+  return groups_.place(thread.entity, policy, online_, asker, now_);
 }
 
 bool Machine::turn_away(Thread& thread, CoreId from, sched::EnqueueReason reason) {
@@ -69,7 +69,7 @@ void Machine::adapt_groups() {
     demand_.begin(loads(), now_);
     demand_begun_ = true;
   } else if (const u32 share = groups_.next_share(demand_, loads(), online_, 0, now_); share != 0) {
-    groups_.begin(groups_.configuration(), online_, share);
+    groups_.resize(online_, share);
     demand_.regroup(loads());
     online_.for_each([&](CoreId core) {
       events_.add(now_ + (core.value == 0 ? Duration{} : hardware_.message), Event::Kind::groups, core.value);

@@ -2,7 +2,7 @@
 // others (paper 003, chapter 2). Which cores those are is another matter (groups/layout.h), the same for every method.
 //
 // A new method is one new file in sched/groups/. Methods have no state: several cores ask at once. No locks, no waiting, no
-// allocation.
+// allocation. The engine checks what a method answers; one that does wrong is replaced for the machine (docs/safety.md).
 //
 // Whatever the method, the engine (engine/core_groups.h) takes a thread off a core that is not its group's any more: it changed
 // its class, or the groups changed. The methods differ in how a new or woken thread is kept from the wrong core.
@@ -29,17 +29,27 @@ class Proposals {
   return both.empty() ? group : both;
 }
 
+// About a new or woken entity; all cores are online.
+struct GroupingRequest {
+  CoreSet left;  // those of its own mask to which no move of it has been blocked; all cores, if its mask has none
+  CoreSet group;  // those of its group; not empty
+  CoreSet own;  // those of its group that its mask asks for, or the whole group; not empty
+  u32 blocked = 0;  // moves of it so far
+};
+
 class GroupingMethod {
  public:
+  // A method may have a constant of the same name that is true:
   // The cores of the group are made an entity's mask: then no other question is asked until its class, its own mask or the
   // groups change.
-  [[nodiscard]] virtual bool sets_masks() const { return false; }
-  // A core's run queue asks of everybody who wants to enter whether the core is of its group, and turns others away.
-  [[nodiscard]] virtual bool guards_entry() const { return false; }
-  // The core that a new or woken entity is sent to, of those online. `asked`: its own mask, `online` the cores that there are,
-  // `group` those of its group; neither of them empty. Not called when masks are set. `blocked`: add what was refused.
-  [[nodiscard]] virtual CoreId place(Proposals& policy, const CoreSet& asked, const CoreSet& online, const CoreSet& group,
-                                     u64& blocked) const = 0;
+  static constexpr bool sets_masks = false;
+  // A core's run queue asks of everybody who wants to enter whether the core is of its group, and turns others away. Without this
+  // the engine blocks a move to such a core, and asks the method again.
+  static constexpr bool guards_entry = false;
+
+  // The cores of which the placement policy is to choose one for the entity, put into `candidates`, which are none: at least one,
+  // each of `left` or of `own`. Not called when masks are set.
+  virtual void choose(const GroupingRequest& request, CoreSet& candidates) const = 0;
 
  protected:
   ~GroupingMethod() = default;
@@ -48,6 +58,7 @@ class GroupingMethod {
 // sched.groups=NAME; method null: no groups.
 struct GroupingDescriptor : PolicyDescription {
   const GroupingMethod* method;
+  bool sets_masks = false, guards_entry = false;
 };
 
 [[nodiscard]] std::span<const GroupingDescriptor* const> groupings();
@@ -69,12 +80,12 @@ struct GroupTunables {
   static_assert(are_right(all));
 };
 
-#define CORRAL_GROUPING_METHOD(Class, name, description)                                                                   \
-  namespace {                                                                                                              \
-  constinit const Class the_method;                                                                                        \
-  constinit const ::corral::sched::GroupingDescriptor descriptor{{name, description, ::corral::sched::GroupTunables::all}, \
-                                                                 &the_method};                                             \
-  CORRAL_REGISTER(corral_groupings, ::corral::sched::GroupingDescriptor, descriptor);                                      \
+#define CORRAL_GROUPING_METHOD(Class, name, description)                                                              \
+  namespace {                                                                                                         \
+  constinit const Class the_method;                                                                                   \
+  constinit const ::corral::sched::GroupingDescriptor descriptor{                                                     \
+      {name, description, ::corral::sched::GroupTunables::all}, &the_method, Class::sets_masks, Class::guards_entry}; \
+  CORRAL_REGISTER(corral_groupings, ::corral::sched::GroupingDescriptor, descriptor);                                 \
   }
 
 }  // namespace corral::sched

@@ -44,7 +44,7 @@ def read(text: str) -> Account:
 def violations(text: str) -> int:
     """How often a scheduling policy had to be corrected, or an invariant was violated: /proc/sched, and the
     failures of /proc/sched-dump."""
-    between_cores = re.findall(r"^(?:placement violations|migration violations|invariants violated|failures) (\d+)", text, re.MULTILINE)
+    between_cores = re.findall(r"^(?:placement violations|migration violations|groups violations|invariants violated|failures) (\d+)", text, re.MULTILINE)
     return sum(map(int, between_cores)) + sum(int(line.split()[-1]) for line in text.splitlines()
                                                  if re.match(r" *\d+ +\w+ ", line))
 

@@ -118,11 +118,11 @@ class Accounts(unittest.TestCase):
         self.assertIn("1 scheduling decisions", self.difference(violations=1))
 
     def test_corrected_decisions_are_counted(self) -> None:
-        text = ("placement violations 1\nmigration violations 4\ncore algorithm runnable coming   weight   switches\n"
+        text = ("placement violations 1\nmigration violations 4\ngroups violations 2\ncore algorithm runnable coming   weight   switches\n"
                 "   0       cfs        0      0        0         10           0          0          0               5          2\n"
                 "   1       cfs        0      0        0         10           0          0          0               5          0\n"
                 "migrations of core 0: pushed 9 asked 9 given 9 refused 9 offered 9\nfailures 3 seed 0\n")
-        self.assertEqual(accounts.violations(text), 10)
+        self.assertEqual(accounts.violations(text), 12)
 
     def test_they_are_read_from_what_the_guest_shows(self) -> None:
         text = ("processes 3\nMemFree:  1000 kB\nCached: 100 kB\nSlab: 40 kB\nobjects 7\nVmRSS:\t 80 kB\nVmPTE:\t16 kB\nThreads:\t1\n"

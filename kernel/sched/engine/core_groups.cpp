@@ -2,8 +2,22 @@
 #include "sched/engine/core_groups.h"
 
 #include "lib/format.h"
+#include "sched/engine/safe_policies.h"
 
 namespace corral::sched {
+
+const GroupingDescriptor* CoreGroups::method_in(u64 state) {
+  const u64 place = place_in(state);
+  if (place == safe_place) return &SafeGrouping::descriptor;
+  return place == 0 ? nullptr : groupings()[place - 1];
+}
+
+u64 CoreGroups::place_of(const GroupingDescriptor& method) {
+  if (method.method == nullptr) return 0;
+  u64 index = 0;
+  while (groupings()[index] != &method) ++index;
+  return index + 1;
+}
 
 CoreSet CoreGroups::group(bool real_time, const CoreSet& online) const {
   if (none()) return online;
@@ -13,16 +27,16 @@ CoreSet CoreGroups::group(bool real_time, const CoreSet& online) const {
 }
 
 CoreSet CoreGroups::shown(const CoreSet& asked, bool real_time, const CoreSet& online) const {
-  const GroupingMethod* method = method_in(state_.load(Order::acquire));
-  if (method == nullptr || !method->sets_masks()) return asked;
+  const GroupingDescriptor* method = current();
+  if (method == nullptr || !method->sets_masks) return asked;
   return within(asked, group(real_time, online));
 }
 
 void CoreGroups::renew(SchedulingEntity& entity, const CoreSet& online) const {
   const u64 state = state_.load(Order::acquire);  // before the sets: half of a newer change is noticed later
-  const GroupingMethod* method = method_in(state);
+  const GroupingDescriptor* method = method_in(state);
   entity.allowed = method == nullptr ? entity.asked : within(entity.asked, group(entity.real_time != 0, online));
-  if (method == nullptr || method->sets_masks()) entity.groups = state;
+  if (method == nullptr || method->sets_masks) entity.groups = state;
 }
 
 bool CoreGroups::may_use_whole_group(const SchedulingEntity& entity, const CoreSet& online) const {
@@ -38,13 +52,40 @@ CoreSet CoreGroups::turn_away(SchedulingEntity& entity, CoreId here, const CoreS
   return elsewhere;
 }
 
-CoreId CoreGroups::place(const SchedulingEntity& entity, Proposals& policy, const CoreSet& online) {
-  const GroupingMethod* method = method_in(state_.load(Order::acquire));
+// It comes to an end: of `left` each core is proposed once, and one of `own` is never blocked.
+CoreId CoreGroups::place(const SchedulingEntity& entity, Proposals& policy, const CoreSet& online, CoreId here, Instant now) {
+  const u64 state = state_.load(Order::acquire);
+  const GroupingDescriptor* method = method_in(state);
   if (method == nullptr) return policy.among(usable(entity, online));
-  u64 blocked = 0;
-  const CoreId chosen = method->place(policy, entity.asked, online, group(entity.real_time != 0, online), blocked);
-  if (blocked != 0) blocked_.fetch_add(blocked, Order::relaxed);
-  return chosen;
+  const CoreSet group = this->group(entity.real_time != 0, online);
+  const CoreSet own = within(entity.asked, group);
+  CoreSet left = within(entity.asked, online);
+  PolicyFailure failure{{}, PolicyCall::choose, entity.number, here, now};
+  for (u32 blocked = 0;; ++blocked) {
+    // Copies: what the answer is compared with is not in the method's hands.
+    const GroupingRequest request{left, group, own, blocked};
+    CoreSet candidates;
+    if (!arch::call_guarded<&GroupingMethod::choose>(*method->method, request, candidates)) [[unlikely]] {
+      failure.misdeed = misdeed_of(arch::last_call_failure());
+      break;
+    }
+    if (candidates.empty() || !candidates.without(left | own).empty()) [[unlikely]] {
+      failure.misdeed = Misdeed::outside;
+      break;
+    }
+    const CoreId proposed = policy.among(candidates);
+    if (method->guards_entry || group.contains(proposed)) return proposed;
+    blocked_.fetch_add(1, Order::relaxed);
+    left.remove(proposed);
+  }
+  replace(state, failure);
+  return policy.among(own);
+}
+
+void CoreGroups::replace(u64 state, const PolicyFailure& failure) {
+  violations_.fetch_add(1, Order::relaxed);
+  const bool first = state_.compare_exchange(state, (state - place_in(state)) | safe_place, Order::acq_rel, Order::acquire);
+  if (first && listener_ != nullptr) listener_(*method_in(state), configuration_.values, failure);
 }
 
 u32 CoreGroups::share(const Configuration& wanted, u32 online, u32 needed, Refusal& why) {
@@ -90,18 +131,22 @@ u32 CoreGroups::next_share(Demand& demand, const GroupLoads& loads, const CoreSe
 }
 
 void CoreGroups::begin(const Configuration& wanted, const CoreSet& online, u32 real_time) {
-  const std::span<const GroupingDescriptor* const> all = groupings();
-  u64 place = 0;
-  if (wanted.method->method != nullptr) {
-    while (all[place] != wanted.method) ++place;
-    ++place;
-    const auto layout = static_cast<Layout>(wanted.values.number(GroupTunables::layout));
-    real_time_.assign(lay_out(online, layout, real_time), Order::release);
-  }
   configuration_ = wanted;
+  if (wanted.method->method != nullptr) lay_out_groups(online, real_time);
   taking_.assign(online, Order::release);
   const u64 changes = (state_.load(Order::relaxed) >> method_bits) + 1;
-  state_.store(changes << method_bits | place, Order::release);
+  state_.store(changes << method_bits | place_of(*wanted.method), Order::release);
+}
+
+void CoreGroups::resize(const CoreSet& online, u32 real_time) {
+  lay_out_groups(online, real_time);
+  taking_.assign(online, Order::release);
+  state_.fetch_add(u64{1} << method_bits, Order::release);
+}
+
+void CoreGroups::lay_out_groups(const CoreSet& online, u32 real_time) {
+  const auto layout = static_cast<Layout>(configuration_.values.number(GroupTunables::layout));
+  real_time_.assign(lay_out(online, layout, real_time), Order::release);
 }
 
 }  // namespace corral::sched

@@ -15,11 +15,15 @@
 //  - who sleeps is looked at when it is woken, because SchedulingEntity::groups tells for which groups its mask was made.
 // A second change is refused until every core has read the message about the first.
 //
+// Every call of a method is guarded, and no answer is believed; one that does wrong is replaced by the engine's own, with which the
+// groups stay as they are (engine/safe_policies.h, docs/safety.md), until somebody chooses again.
+//
 // While there never were groups a wake-up costs the look at one word (settled()); with masks that are set, the same.
 // Context: settled(), usable(), renew(), place(): any core, interrupts off, by who owns the entity at that moment.
 #pragma once
 
 #include "sched/core_statistics.h"
+#include "sched/engine/policy_slots.h"
 #include "sched/groups/demand.h"
 #include "sched/groups/layout.h"
 #include "sched/policy_choice.h"
@@ -32,11 +36,11 @@ class CoreGroups {
   // The entity's mask is up to date, and no other question is to be asked when it is placed.
   [[nodiscard]] bool settled(const SchedulingEntity& entity) const { return entity.groups == state_.load(Order::acquire); }
   // Every thread may use every core.
-  [[nodiscard]] bool none() const { return method_in(state_.load(Order::acquire)) == nullptr; }
+  [[nodiscard]] bool none() const { return place_in(state_.load(Order::acquire)) == 0; }
   // The placement policy may propose any core, whose run queue then turns away who is not of its group.
   [[nodiscard]] bool guards_entry() const {
-    const GroupingMethod* method = method_in(state_.load(Order::acquire));
-    return method != nullptr && method->guards_entry();
+    const GroupingDescriptor* method = current();
+    return method != nullptr && method->guards_entry;
   }
 
   // The cores of `online` that belong to the group of a class; all of `online` when there are no groups. Not empty.
@@ -58,8 +62,12 @@ class CoreGroups {
   // `entity` is to be enqueued on `here`, and is not settled. Brings its mask up to date, and answers where it has to go instead,
   // which is counted; empty: it may come in.
   [[nodiscard]] CoreSet turn_away(SchedulingEntity& entity, CoreId here, const CoreSet& online);
-  // Where a new or woken entity goes that is not settled, by the method. `online` is not empty.
-  [[nodiscard]] CoreId place(const SchedulingEntity& entity, Proposals& policy, const CoreSet& online);
+  // Where a new or woken entity goes that is not settled, by the method; one of `online`, which is not empty. Asked by core `here`.
+  [[nodiscard]] CoreId place(const SchedulingEntity& entity, Proposals& policy, const CoreSet& online, CoreId here,
+                             Instant now);
+  // Told, on the core that asked, that the method in force was replaced. Boot context.
+  using Listener = void (*)(const GroupingDescriptor& failed, const TunableValues& values, const PolicyFailure& failure);
+  void set_listener(Listener listener) { listener_ = listener; }
 
   // ---- one at a time (the manager's lock) -----------------------------------------------------------------------------
   struct Configuration {
@@ -76,18 +84,17 @@ class CoreGroups {
   [[nodiscard]] GroupLoads loads(std::span<const CoreStatistics> numbers, const CoreSet& online, u32 elsewhere,
                                  Instant now) const;
   // An interval of a dynamic ratio has passed. How many of `online` cores the real-time class gets from now on, at least `needed`
-  // as far as that leaves one to the others; 0: nothing is to be changed, or cannot be yet. Else: begin(), then demand.regroup().
+  // as far as that leaves one to the others; 0: nothing is to be changed, or cannot be yet. Else: resize(), then demand.regroup().
   [[nodiscard]] u32 next_share(Demand& demand, const GroupLoads& loads, const CoreSet& online, u32 needed, Instant now) const;
   // From now on; `real_time` of `online` are the real-time class's. Every core of `online` is to be told, and to call taken().
   void begin(const Configuration& wanted, const CoreSet& online, u32 real_time);
+  // The same groups with another ratio; a method that was replaced stays so. As begin() in all else.
+  void resize(const CoreSet& online, u32 real_time);
   // Not every core has read the message about the last change yet.
   [[nodiscard]] bool under_way() const { return !taking_.snapshot(Order::acquire).empty(); }
   [[nodiscard]] const Configuration& configuration() const { return configuration_; }
   // Any core; null: none. Its values are those of configuration().
-  [[nodiscard]] const GroupingDescriptor* current() const {
-    const u64 place = place_in(state_.load(Order::acquire));
-    return place == 0 ? nullptr : groupings()[place - 1];
-  }
+  [[nodiscard]] const GroupingDescriptor* current() const { return method_in(state_.load(Order::acquire)); }
 
   // ---- counters, any core --------------------------------------------------------------------------------------------
   void taken(CoreId core) { taking_.remove(core, Order::acq_rel); }
@@ -97,16 +104,21 @@ class CoreGroups {
   [[nodiscard]] u64 moved() const { return moved_.load(Order::relaxed); }
   [[nodiscard]] u64 blocked() const { return blocked_.load(Order::relaxed); }
   [[nodiscard]] u64 turned_away() const { return turned_away_.load(Order::relaxed); }
+  // How often a method failed since start.
+  [[nodiscard]] u64 violations() const { return violations_.load(Order::relaxed); }
 
  private:
   static constexpr u32 method_bits = 8;
+  static constexpr u64 safe_place = (1u << method_bits) - 1;
   [[nodiscard]] static u64 place_in(u64 state) { return state & ((1u << method_bits) - 1); }
-  [[nodiscard]] static const GroupingMethod* method_in(u64 state) {
-    const u64 place = place_in(state);
-    return place == 0 ? nullptr : groupings()[place - 1]->method;
-  }
+  [[nodiscard]] static const GroupingDescriptor* method_in(u64 state);
+  [[nodiscard]] static u64 place_of(const GroupingDescriptor& method);
+  void lay_out_groups(const CoreSet& online, u32 real_time);
+  // The method of `state` has failed: the machine goes on with the engine's own.
+  void replace(u64 state, const PolicyFailure& failure);
 
-  // How many changes there were << method_bits | the method's place in groupings() + 1, or 0 for none. Written after the sets.
+  // How many changes there were << method_bits | the method's place in groupings() + 1, 0 for none or safe_place. Written after the
+  // sets, and by whoever finds that a method has failed.
   Atomic<u64> state_{0};
   AtomicCoreSet real_time_;  // the real-time group's; read word by word, see above
   AtomicCoreSet taking_;  // cores that have not read the message about the last change
@@ -114,6 +126,8 @@ class CoreGroups {
   Atomic<u64> moved_{0};  // entities that had to leave a core which is not of their group any more
   Atomic<u64> blocked_{0};  // moves that were refused
   Atomic<u64> turned_away_{0};  // entities that a run queue did not let in
+  Atomic<u64> violations_{0};
+  Listener listener_ = nullptr;  // boot, then constant
 };
 
 }  // namespace corral::sched

@@ -14,7 +14,7 @@ inline constexpr u32 kept = 16;  // records; later ones are only counted
 // The core itself, interrupts off, any lock but the log's.
 void note_timeline(RunQueue& queue, const AlgorithmDescriptor& failed, const TunableValues& values, Misdeed misdeed,
                    PolicyCall call, Instant now);
-// A policy of the whole machine. `kind`: "placement" or "migration". Any core, interrupts off, any lock but the log's.
+// A policy of the whole machine. `kind`: "placement", "migration" or "groups". Any core, interrupts off, any lock but the log's.
 void note_shared(const char* kind, const PolicyDescription& failed, const TunableValues& values, const PolicyFailure& failure);
 // A timeline's object that could not be made; nothing was replaced.
 void note_not_made(const AlgorithmDescriptor& failed);

@@ -87,6 +87,9 @@ Result<void> SchedulingManager::initialise(const Options& options) {
       LockGuard guard{scheduling().lock_};
       scheduling().set_kept();
     });
+    groups_.set_listener([](const auto& failed, const auto& values, const sched::PolicyFailure& failure) {
+      sched::fallbacks::note_shared("groups", failed, values, failure);
+    });
     TRY(add_policies(placer_.policies(), sched::placements()));
     TRY(add_policies(migrator_.policies(), sched::migrations()));
     set_message_handler(MessageType::reschedule, on_reschedule_message);

@@ -17,6 +17,7 @@ class AskedPolicy final : public sched::Proposals {
   AskedPolicy(sched::Placer& placer, const sched::SchedulingEntity& entity, sched::PlacementReason reason, CoreId here,
               sched::PlacementScores* scores = nullptr)
       : placer_{placer}, entity_{entity}, reason_{reason}, here_{here}, now_{clock::now()}, scores_{scores} {}
+  [[nodiscard]] Instant now() const { return now_; }
   CoreId among(const CoreSet& candidates) override {
     return placer_.choose(entity_, reason_, candidates, here_, now_, scores_);
   }
@@ -37,7 +38,7 @@ CoreId SchedulingManager::place_in_group(sched::SchedulingEntity& entity, sched:
   const CoreId here = this_core().id();
   if (online.empty()) return here;
   AskedPolicy policy{placer_, entity, reason, here, scores};
-  const CoreId chosen = groups_.place(entity, policy, online);
+  const CoreId chosen = groups_.place(entity, policy, online, here, policy.now());
   placer_.assign(entity, chosen, here);
   interleave::point();  // the groups may change before the entity is there
   return chosen;
@@ -96,7 +97,7 @@ void SchedulingManager::adapt_groups(sched::Demand& demand, bool begin) {
   if (!lock_.try_lock()) return;  // somebody changes something else; the next interval is early enough
   const u32 reserved = sched::cores_reserved.load(Order::relaxed);
   if (const u32 share = groups_.next_share(demand, loads(), online, reserved, now); share != 0) {
-    groups_.begin(groups_.configuration(), online, share);
+    groups_.resize(online, share);
     demand.regroup(loads());
     tell_groups(online);
   }

@@ -17,7 +17,7 @@ enum class Misdeed : u8 {
   kept,            // an entity that was taken out is still in a list or tree of the policy
   hasty,           // a turn that ends before it begins
   starvation,      // somebody waited too long while others ran (engine/starvation.h)
-  outside,         // a core that is not among the candidates
+  outside,         // a core that is not among the candidates, or no core where there has to be one
   absurd_time,     // a moment that cannot be meant (Migrator::longest_wait)
   to_and_fro,      // threads were sent on for nothing, again and again (Migrator::most_needless)
 };
@@ -34,7 +34,8 @@ enum class PolicyCall : u8 {
   push,
   ask,
   leaves_at,
-  score
+  score,
+  choose
 };
 
 [[nodiscard]] inline Misdeed misdeed_of(arch::CallFailure failure) {
@@ -63,7 +64,7 @@ enum class PolicyCall : u8 {
 }
 [[nodiscard]] constexpr std::string_view name_of(PolicyCall call) {
   constexpr std::string_view names[] = {"make",         "enqueue", "dequeue", "pick", "charge",    "depart", "review",
-                                        "last_waiting", "select",  "push",    "ask",  "leaves_at", "score"};
+                                        "last_waiting", "select",  "push",    "ask",  "leaves_at", "score",  "choose"};
   return names[static_cast<u8>(call)];
 }
 

@@ -16,6 +16,13 @@ constinit const MigrationDescriptor SafeMigration::descriptor{
     sizeof(SafeMigration),
     nullptr};
 
+namespace {
+constinit const SafeGrouping safe_grouping;
+}
+constinit const GroupingDescriptor SafeGrouping::descriptor{
+    {"safe", "a thread is sent to cores of its group alone: the engine's own, after a method has failed", GroupTunables::all},
+    &safe_grouping};
+
 CoreId SafePlacement::select(const PlacementRequest& request, const SystemView& system) {
   CoreId best = request.candidates.contains(request.here) ? request.here : request.candidates.lowest();
   request.candidates.for_each([&](CoreId core) {

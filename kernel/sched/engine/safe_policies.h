@@ -1,6 +1,7 @@
 // What the engine goes on with when a policy has failed: policies of its own that nobody can choose, as simple as can be.
 #pragma once
 
+#include "sched/grouping_method.h"
 #include "sched/migration_policy.h"
 #include "sched/placement_policy.h"
 #include "sched/scheduling_algorithm.h"
@@ -51,6 +52,13 @@ class SafePlacement final : public PlacementPolicy {
   [[nodiscard]] CoreScore score(const PlacementRequest&, const SystemView& system, CoreId core) const override {
     return {system.cores[core.value].load(), ScoreUnit::threads};
   }
+};
+
+// Cores of the group alone, for the machine: which cores a group has is not the method's business, and stays.
+class SafeGrouping final : public GroupingMethod {
+ public:
+  static const GroupingDescriptor descriptor;
+  void choose(const GroupingRequest& request, CoreSet& candidates) const override { candidates = request.own; }
 };
 
 // Nobody moves, for the machine.

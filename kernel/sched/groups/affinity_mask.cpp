@@ -6,11 +6,8 @@ namespace corral::sched {
 
 class AffinityMask final : public GroupingMethod {
  public:
-  [[nodiscard]] bool sets_masks() const override { return true; }
-  [[nodiscard]] CoreId place(Proposals& policy, const CoreSet& asked, const CoreSet&, const CoreSet& group,
-                             u64&) const override {
-    return policy.among(within(asked, group));
-  }
+  static constexpr bool sets_masks = true;
+  void choose(const GroupingRequest& request, CoreSet& candidates) const override { candidates = request.own; }
 };
 
 }  // namespace corral::sched

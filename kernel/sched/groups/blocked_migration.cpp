@@ -9,20 +9,12 @@ namespace corral::sched {
 
 class BlockedMigration final : public GroupingMethod {
  public:
-  [[nodiscard]] CoreId place(Proposals& policy, const CoreSet& asked, const CoreSet& online, const CoreSet& group,
-                             u64& blocked) const override {
-    CoreSet left = asked & online;
-    for (u32 refused = 0; refused < most_refused && !left.empty(); ++refused) {
-      const CoreId proposed = policy.among(left);
-      if (group.contains(proposed)) return proposed;
-      ++blocked;
-      left.remove(proposed);
-    }
-    return policy.among(within(asked, group));
+  void choose(const GroupingRequest& request, CoreSet& candidates) const override {
+    candidates = request.blocked < most_blocked && !request.left.empty() ? request.left : request.own;
   }
 
  private:
-  static constexpr u32 most_refused = 4;
+  static constexpr u32 most_blocked = 4;
 };
 
 }  // namespace corral::sched

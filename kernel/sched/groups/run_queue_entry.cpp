@@ -6,11 +6,8 @@ namespace corral::sched {
 
 class RunQueueEntry final : public GroupingMethod {
  public:
-  [[nodiscard]] bool guards_entry() const override { return true; }
-  [[nodiscard]] CoreId place(Proposals& policy, const CoreSet& asked, const CoreSet& online, const CoreSet&,
-                             u64&) const override {
-    return policy.among(within(asked, online));
-  }
+  static constexpr bool guards_entry = true;
+  void choose(const GroupingRequest& request, CoreSet& candidates) const override { candidates = request.left; }
 };
 
 }  // namespace corral::sched

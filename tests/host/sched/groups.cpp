@@ -1,6 +1,6 @@
 // Core groups: layouts and ratios for every number of cores, the dynamic ratio, and the engine that answers which cores an
 // entity may use.
-// sources: kernel/sched/*.cpp kernel/sched/groups/*.cpp kernel/sched/engine/core_groups.cpp
+// sources: kernel/sched/*.cpp kernel/sched/groups/*.cpp kernel/sched/engine/core_groups.cpp kernel/sched/engine/safe_policies.cpp
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -182,6 +182,10 @@ class Machine {
     EXPECT_FALSE(groups.under_way());
   }
 
+  CoreId place(const SchedulingEntity& entity, Proposals& policy) {
+    return groups.place(entity, policy, online, CoreId{0}, Instant{1});
+  }
+
   CoreGroups groups;
   CoreSet online;
 };
@@ -252,14 +256,14 @@ TEST(CoreGroups, MethodsKeepThreadsAwayAtDifferentPlaces) {
   machine.use("blocked-migration");
   EXPECT_FALSE(machine.groups.settled(entity));
   Proposer policy{{1, 0, 3}};
-  EXPECT_EQ(machine.groups.place(entity, policy, machine.online), CoreId{3});
+  EXPECT_EQ(machine.place(entity, policy), CoreId{3});
   EXPECT_EQ(policy.asked, 3);
   EXPECT_EQ(machine.groups.blocked(), 2u);
   EXPECT_FALSE(machine.groups.guards_entry());
 
   machine.use("run-queue-entry");
   Proposer other{{1, 0, 3}};
-  EXPECT_EQ(machine.groups.place(entity, other, machine.online), CoreId{1}) << "wherever the policy wants it";
+  EXPECT_EQ(machine.place(entity, other), CoreId{1}) << "wherever the policy wants it";
   EXPECT_TRUE(machine.groups.guards_entry());
   for (const char* method : {"blocked-migration", "run-queue-entry"}) {
     machine.use(method);
@@ -288,7 +292,7 @@ TEST(CoreGroups, EveryMethodEndsInTheGroup) {
         EXPECT_EQ(usable & group, usable);
         EXPECT_FALSE(usable.empty());
         Proposer policy{{static_cast<u32>(random.next() % cores)}};
-        CoreId chosen = machine.groups.place(entity, policy, machine.online);
+        CoreId chosen = machine.place(entity, policy);
         EXPECT_TRUE(usable.contains(chosen) || machine.groups.guards_entry()) << method->name;
         EXPECT_LE(policy.asked, 5) << "also where the policy likes all other cores better";
       }
