@@ -26,6 +26,7 @@ BAD_BUT_RIGHT = {("placement", "test.one"), ("placement", "test.mismeasures"), (
                  ("algorithm", "test.undying"), ("migration", "test.soon"), ("migration", "test.beggar")}
 NEVER_MADE = "test.unborn"
 SHUTTLE = "test.shuttle"  # is noticed when it has gone on for a while
+TAIL = "test.tail-"  # these timelines are asked for it when another core pulls
 PATIENCE_MS = 200
 
 
@@ -81,7 +82,7 @@ class PolicyGuest(SharedGuest, unittest.TestCase):
         """What has to happen for the policy to do wrong, where that is more than a load."""
         if name == SHUTTLE:
             self.machine.run(to_and_fro(self.CORES))
-        elif kind == "migration":
+        elif kind == "migration" or name.startswith(TAIL):
             self.machine.run(until_replaced(kind, TURNS))
 
     def failures(self) -> int:
@@ -190,8 +191,8 @@ class OneCore(Hostile):
     KINDS = ("algorithm", "placement", "migration")  # one core cannot be split into two groups
 
     def right_here(self, kind: str, name: str) -> bool:
-        # There is no other core to answer somebody of.
-        nothing_to_do = name == "test.stranger" or (kind == "migration" and name != NEVER_MADE)
+        # There is no other core to answer somebody of, or to give somebody to.
+        nothing_to_do = name == "test.stranger" or name.startswith(TAIL) or (kind == "migration" and name != NEVER_MADE)
         return nothing_to_do or super().right_here(kind, name)
 
 

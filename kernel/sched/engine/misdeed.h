@@ -13,7 +13,7 @@ enum class Misdeed : u8 {
   stack_overflow,  // the call used up the kernel stack
   endless,         // the call did not come to an end
   not_waiting,     // the answer is no entity that waits here
-  withheld,        // no answer though somebody waits who may run here
+  withheld,        // no answer though somebody waits who may run here, or, of last_waiting(), who waits
   kept,            // an entity that was taken out is still in a list or tree of the policy
   hasty,           // a turn that ends before it begins
   starvation,      // somebody waited too long while others ran (engine/starvation.h)

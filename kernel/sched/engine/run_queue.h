@@ -148,7 +148,7 @@ class RunQueue {
   [[nodiscard]] SchedulingEntity* find_from_tail(u32 most, Visitor&& visit) {
     if (timeline_waiting() == 0) return nullptr;  // at once, however many of the real-time class wait
     SchedulingEntity* const last = ask_last_waiting();
-    if (last != nullptr && waits_here(*last) && visit(*last)) return last;
+    if (last != nullptr && visit(*last)) return last;
     SchedulingEntity* entity = waiting_.back();
     for (u32 seen = 1; entity != nullptr && seen < most; ++seen, entity = waiting_.previous(*entity)) {
       if (entity != last && entity->real_time == 0 && visit(*entity)) return entity;
@@ -218,6 +218,7 @@ class RunQueue {
   Instant ask_review(Instant now);
   Decision ask_pick(Instant now);
   SchedulingEntity* ask_last_waiting();
+  SchedulingEntity* last_waiting_safely(SchedulingEntity* last, bool came_back);
   // The same when the answer may not be null though somebody of the timeline waits; null: none of those may run here.
   Decision pick_timeline(Instant now);
   [[nodiscard]] u32 timeline_waiting() const { return waiting_count_ - real_time_.waiting(); }

@@ -18,10 +18,10 @@ SchedulingEntity* tagged(SchedulingEntity* entity, u64 tag) {
   return reinterpret_cast<SchedulingEntity*>((reinterpret_cast<u64>(entity) & ~guards::tags) | tag);
 }
 
-// Null: it is none that waits here, or there is none.
+// As pick_and_look().
 SchedulingEntity* last_and_look(SchedulingAlgorithm& algorithm, CoreId core) {
   SchedulingEntity* last = algorithm.last_waiting();
-  return last != nullptr && really_waits(last, core) ? last : nullptr;
+  return last == nullptr || really_waits(last, core) ? last : tagged(last, guards::tag_not_waiting);
 }
 
 void forget_timeline(SchedulingEntity& entity) {
@@ -105,13 +105,25 @@ Decision RunQueue::pick_withheld(Instant now) {
   return safe_.pick(now);
 }
 
+// Asked when somebody of the timeline waits.
 SchedulingEntity* RunQueue::ask_last_waiting() {
   SchedulingEntity* last = nullptr;
-  if (!arch::ask_guarded(last, last_and_look, *algorithm_, core_)) [[unlikely]] {
-    fall_back_from(PolicyCall::last_waiting, charged_until_);
-    return safe_.last_waiting();
-  }
+  const bool came_back = arch::ask_guarded(last, last_and_look, *algorithm_, core_);
+  if (!came_back || last == nullptr || (reinterpret_cast<u64>(last) & guards::tags) != 0) [[unlikely]]
+    return last_waiting_safely(last, came_back);
   return last;
+}
+
+// The algorithm did not come back, or answered `last`, which is wrong: nobody, or somebody who does not wait here.
+SchedulingEntity* RunQueue::last_waiting_safely(SchedulingEntity* last, bool came_back) {
+  bool somebody_waits = false;
+  waiting_.for_each([&](const SchedulingEntity& entity) { somebody_waits = somebody_waits || entity.real_time == 0; });
+  if (came_back && last == nullptr && !somebody_waits) return nullptr;  // the count is wrong: that is told elsewhere
+  fall_back(!came_back        ? misdeed_of(arch::last_call_failure())
+            : last == nullptr ? Misdeed::withheld
+                              : Misdeed::not_waiting,
+            PolicyCall::last_waiting, charged_until_);
+  return safe_.last_waiting();
 }
 
 void RunQueue::look_for_starving(Instant now) {

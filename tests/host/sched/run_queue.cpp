@@ -165,7 +165,10 @@ class Wrong final : public SchedulingAlgorithm {
   void charge(SchedulingEntity&, Duration, Instant) override {}
   Instant review(const SchedulingEntity&, Instant) override { return never; }
   u32 waiting() const override { return static_cast<u32>(list.size()); }
-  SchedulingEntity* last_waiting() override { return list.empty() ? nullptr : list.back(); }
+  SchedulingEntity* last_waiting() override {
+    if (foreign != nullptr) return foreign;
+    return list.empty() || answer_nothing ? nullptr : list.back();
+  }
   std::deque<SchedulingEntity*> list;
   SchedulingEntity* foreign = nullptr;
   bool answer_nothing = false;
@@ -193,6 +196,23 @@ TEST_F(RunQueueViolations, AForeignEntityIsNotRun) {
   EXPECT_EQ(queue.violations().not_waiting.load(Order::relaxed), 1u);
   EXPECT_EQ(elsewhere.place, SchedulingEntity::Place::queued);
   EXPECT_EQ(queue.waiting(), 1u);
+}
+
+TEST_F(RunQueueViolations, AForeignEntityIsNotGivenAway) {
+  SchedulingEntity elsewhere;
+  elsewhere.place = SchedulingEntity::Place::queued;
+  elsewhere.home = CoreId{5};
+  algorithm.foreign = &elsewhere;
+  EXPECT_EQ(last_of(queue), &b);
+  EXPECT_EQ(queue.violations().not_waiting.load(Order::relaxed), 1u);
+  EXPECT_EQ(last_of(queue), &b) << "the safe timeline's, which is right";
+  EXPECT_EQ(queue.violations().total(), 1u);
+}
+
+TEST_F(RunQueueViolations, WithheldEntitiesAreGivenAwayAllTheSame) {
+  algorithm.answer_nothing = true;
+  EXPECT_EQ(last_of(queue), &b);
+  EXPECT_EQ(queue.violations().withheld.load(Order::relaxed), 1u);
 }
 
 TEST_F(RunQueueViolations, TheRunningEntityIsNotRunTwice) {
@@ -382,39 +402,7 @@ TEST_F(RunQueueViolations, WrongCallsChangeNothing) {
   EXPECT_EQ(a.place, SchedulingEntity::Place::queued);
 }
 
-// ---- a placement that is wrong ----------------------------------------------------------------------------------------
-
-class Nowhere final : public PlacementPolicy {
- public:
-  CoreId select(const PlacementRequest&, const SystemView&) override { return CoreId{max_cores}; }
-};
-PlacementPolicy* make_nowhere(void* storage) {
-  return ::new (storage) Nowhere;
-}
-constexpr PlacementDescriptor nowhere{{"nowhere", "answers what is no core"}, sizeof(Nowhere), make_nowhere};
-
-TEST(Placer, AWrongPlacementIsReplacedOnce) {
-  static u32 told;
-  told = 0;
-  const auto placer = std::make_unique<Placer>(next_random);
-  alignas(64) u8 storage[64];
-  ASSERT_TRUE(placer->policies().add(nowhere, storage));
-  ASSERT_TRUE(placer->policies().use(nowhere, {nowhere, tick}));
-  placer->policies().set_listener([](const PlacementDescriptor& failed, const TunableValues&, const PolicyFailure& failure) {
-    ++told;
-    EXPECT_EQ(&failed, &nowhere);
-    EXPECT_EQ(failure.misdeed, Misdeed::outside);
-    EXPECT_EQ(failure.call, PolicyCall::select);
-  });
-  placer->statistics(CoreId{0}).publish(2, 0, 0);
-  const SchedulingEntity entity;
-  for (u32 i = 0; i < 3; ++i) {
-    EXPECT_EQ(placer->choose(entity, PlacementReason::created, CoreSet::first(2), CoreId{0}, Instant{1}), CoreId{1});
-  }
-  EXPECT_EQ(told, 1u) << "the safe one, in use from then on, answers well";
-  EXPECT_EQ(placer->policies().violations(), 1u);
-  EXPECT_STREQ(placer->policies().in_force().descriptor->name, "safe");
-}
+// ---- who runs, and who travels ------------------------------------------------------------------------------------------
 
 TEST(RunQueue, TravellersAreCountedOutOfTheWay) {
   OwnedPlacer placer{"least-loaded"};
