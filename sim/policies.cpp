@@ -18,7 +18,7 @@ namespace {
 // The only one of its kind.
 template <class Slots, class Descriptor>
 void Policies::put_in(Slots& slots, const Descriptor& descriptor, const sched::TunableValues& values) {
-  storage_.push_back(std::make_unique<Storage>(descriptor.size));
+  storage_.push_back(std::make_unique<Storage>(Slots::room_for(descriptor.size)));
   if (!slots.add(descriptor, storage_.back()->get()) || !slots.use(descriptor, values)) {
     throw std::logic_error{"the first policy is one too many"};
   }

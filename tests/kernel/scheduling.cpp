@@ -71,7 +71,7 @@ u64 dearest(sched::Placer& placer) {
 KERNEL_TEST(scheduling_placement_decisions) {
   for (const sched::PlacementDescriptor* policy : sched::placements()) {
     const Storage for_placer{sizeof(sched::Placer)};
-    const Storage for_policy{policy->size};
+    const Storage for_policy{sched::Placer::Policies::room_for(policy->size)};
     KERNEL_EXPECT(for_placer.get() != nullptr && for_policy.get() != nullptr);
     auto& placer = *::new (for_placer.get()) sched::Placer{random_source::next};
     KERNEL_EXPECT(placer.policies().add(*policy, for_policy.get()));

@@ -76,7 +76,7 @@ class DecisionRecorder {
       answered.number = number_++;
       write_decision(question, answered, cores_);
     } else {
-      descriptor_ = nullptr;  // in what state it is nobody knows
+      slot_ = nullptr;  // in what state it is nobody knows
     }
     cores_.hide();
     return came_back;
@@ -86,16 +86,16 @@ class DecisionRecorder {
   static constexpr size_t room = 1024;  // for the policy's object
 
   [[nodiscard]] bool is_made(const Slot& slot) const REQUIRES(lock_) {
-    return descriptor_ == slot.descriptor && session_ == trace::session() && values_ == slot.values;
+    return slot_ == &slot && session_ == trace::session() && values_ == slot.values;
   }
   // False: it cannot be made.
   bool make(const Slot& slot) REQUIRES(lock_) {
-    descriptor_ = nullptr;
+    slot_ = nullptr;
     if (!arch::ask_guarded(policy_, slot.descriptor->make, static_cast<void*>(object_))) return false;
-    descriptor_ = slot.descriptor;
+    slot_ = &slot;
     values_ = slot.values;
     session_ = trace::session();
-    note_policy_made(Kind, *descriptor_, values_, {}, session_, number_);
+    note_policy_made(Kind, *slot.descriptor, values_, {}, session_, number_);
     return true;
   }
 
@@ -104,7 +104,7 @@ class DecisionRecorder {
   SpinLock lock_{Rank::decision_recorder, "recorder of decisions"};
   // All of these under lock_.
   typename std::remove_reference_t<decltype(*Slot::policy)>* policy_ = nullptr;
-  decltype(Slot::descriptor) descriptor_ = nullptr;  // of policy_; null: there is none
+  const Slot* slot_ = nullptr;  // that policy_ stands for; null: there is none
   TunableValues values_;
   u32 session_ = 0;
   u64 number_ = 0;  // of the decision

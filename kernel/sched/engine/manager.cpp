@@ -31,7 +31,7 @@ void on_real_time_room_message(Core& core, const Message&) {
 template <class Slots, class Descriptors>
 Result<void> add_policies(Slots& slots, const Descriptors& descriptors) {
   for (const auto* descriptor : descriptors) {
-    void* storage = memory::allocate(round_up(descriptor->size, cache_line));
+    void* storage = memory::allocate(Slots::room_for(descriptor->size));
     if (storage == nullptr) return Errno::enomem;
     if (slots.add(*descriptor, storage)) continue;
     memory::release(storage);
@@ -52,11 +52,11 @@ const Descriptor* choose_or_say(std::string_view kind, std::string_view text, Du
   return chosen;
 }
 
-// A policy of the whole machine from now on; false: refused for `why`, which is that it could not be made.
+// A policy of the whole machine from now on; false: refused for `why`, which is that it could not be made, at boot or again.
 template <class Slots, class Descriptor>
 bool use(Slots& slots, const Descriptor& descriptor, const sched::TunableValues& values, sched::Refusal& why) {
   if (slots.use(descriptor, values)) return true;
-  why.length = format_to(why.text, "{} could not be made when the system started", descriptor.name).size();
+  why.length = format_to(why.text, "{} could not be made", descriptor.name).size();
   return false;
 }
 

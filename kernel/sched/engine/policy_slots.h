@@ -1,8 +1,10 @@
 // PolicySlots: the policies of one kind that the whole machine shares, placements or migrations; which of them is in force; and
 // what goes on when that one does wrong: the engine's own, for everybody, until somebody chooses again (docs/safety.md).
 //
-// Every policy is constructed once and kept for ever, so changing the policy is one atomic store and no core can find the old
-// object gone. Every call of a policy is guarded. What an answer may be, whoever asks knows: Placer and Migrator.
+// Every policy is kept for ever, so changing the policy is one atomic store and no core can find the old object gone. One that has
+// failed may have been left in the middle of something: when it is chosen again it is constructed anew, elsewhere, because some core
+// may still be in a call of the old object; and what that core then finds wrong is not put down to the new one.
+// Every call of a policy is guarded. What an answer may be, whoever asks knows: Placer and Migrator.
 // Context: any core, interrupts off; no locks.
 #pragma once
 
@@ -25,6 +27,7 @@ struct PolicySlot {
   const Descriptor* descriptor = nullptr;
   Policy* policy = nullptr;
   TunableValues values;  // any core
+  mutable Atomic<bool> failed{false};  // any core
   SystemView view{{}, nullptr, values};
 };
 
@@ -43,13 +46,16 @@ class PolicySlots {
     prepare(safe_, descriptor, safe);
   }
 
-  // Boot context. Makes the policy in `storage` (size bytes as the descriptor says, alignment 64, kept for ever).
+  // Bytes of storage for a policy whose object has `size`.
+  static constexpr size_t room_for(size_t size) { return 2 * round_up(size, cache_line); }
+  // Boot context. Makes the policy in `storage` (room_for() its size, alignment 64, kept for ever).
   // False: more than max_policies, or it could not be made.
   bool add(const Descriptor& descriptor, void* storage) {
     if (count_ == max_policies) return false;
-    Policy* made = nullptr;
-    if (!arch::ask_guarded(made, descriptor.make, storage)) return false;
-    prepare(slots_[count_++], descriptor, *made);
+    Place& place = places_[count_];
+    place.storage = static_cast<u8*>(storage);
+    if (!make(place.slots[0], descriptor, place.storage)) return false;
+    ++count_;
     return true;
   }
   // Told, on the core that asked, that the policy in force was replaced. Boot context.
@@ -57,12 +63,19 @@ class PolicySlots {
   void set_listener(Listener listener) { listener_ = listener; }
   // From now on `asker` asks the policies; null: the slots themselves do.
   void ask_by(Asker* asker) { asker_.store(asker, Order::release); }
-  // Any core, one at a time. False: the policy has not been added.
+  // Any core, one at a time. False: the policy has not been added, or has failed and could not be made again.
   bool use(const Descriptor& descriptor, const TunableValues& values) {
     for (u32 i = 0; i < count_; ++i) {
-      if (slots_[i].descriptor != &descriptor) continue;
-      slots_[i].values = values;
-      in_force_.store(&slots_[i], Order::release);
+      Place& place = places_[i];
+      if (place.slots[place.current].descriptor != &descriptor) continue;
+      if (place.slots[place.current].failed.load(Order::acquire)) {
+        const u32 other = 1 - place.current;
+        if (!make(place.slots[other], descriptor, place.storage + other * round_up(descriptor.size, cache_line))) return false;
+        place.current = other;
+      }
+      Slot& slot = place.slots[place.current];
+      slot.values = values;
+      in_force_.store(&slot, Order::release);
       return true;
     }
     return false;
@@ -81,6 +94,7 @@ class PolicySlots {
   // The policy of `slot` has failed: the whole machine goes on with the engine's own. Returns that.
   const Slot& replace(const Slot& slot, const PolicyFailure& failure) {
     violations_.fetch_add(1, Order::relaxed);
+    slot.failed.store(true, Order::release);
     const Slot* expected = &slot;
     const bool first = in_force_.compare_exchange(expected, &safe_, Order::acq_rel, Order::acquire);
     if (first && listener_ != nullptr) listener_(*slot.descriptor, slot.values, failure);
@@ -90,6 +104,20 @@ class PolicySlots {
   [[nodiscard]] u64 violations() const { return violations_.load(Order::relaxed); }
 
  private:
+  // A policy: the slot of its object, and the one that the next object gets when this one has failed.
+  struct Place {
+    Slot slots[2];
+    u8* storage = nullptr;  // of both objects
+    u32 current = 0;
+  };
+
+  bool make(Slot& slot, const Descriptor& descriptor, void* storage) const {
+    Policy* made = nullptr;
+    if (!arch::ask_guarded(made, descriptor.make, storage)) return false;
+    prepare(slot, descriptor, *made);
+    slot.failed.store(false, Order::relaxed);
+    return true;
+  }
   constexpr void prepare(Slot& slot, const Descriptor& descriptor, Policy& policy) const {
     slot.descriptor = &descriptor;
     slot.policy = &policy;
@@ -101,7 +129,7 @@ class PolicySlots {
   u64 (*random_)();
   Listener listener_ = nullptr;  // boot, then constant
   Slot safe_;  // in force after a failure
-  Slot slots_[max_policies];  // boot, then constant but for the values
+  Place places_[max_policies];  // boot, then by use()
   u32 count_ = 0;  // boot, then constant
   Atomic<const Slot*> in_force_{nullptr};  // any
   Atomic<Asker*> asker_{nullptr};  // any

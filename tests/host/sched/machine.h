@@ -52,7 +52,7 @@ class OwnedPlacer {
  public:
   explicit OwnedPlacer(std::string_view text) : placer_{std::make_unique<Placer>(next_random)} {
     for (const PlacementDescriptor* descriptor : placements()) {
-      storage_.push_back(::operator new(descriptor->size, std::align_val_t{64}));
+      storage_.push_back(::operator new(Placer::Policies::room_for(descriptor->size), std::align_val_t{64}));
       if (!placer_->policies().add(*descriptor, storage_.back())) std::abort();
     }
     use(text);

@@ -22,7 +22,7 @@ class OwnedMigrator {
  public:
   explicit OwnedMigrator(std::string_view text) {
     for (const MigrationDescriptor* descriptor : migrations()) {
-      storage_.push_back(::operator new(descriptor->size, std::align_val_t{64}));
+      storage_.push_back(::operator new(Migrator::Policies::room_for(descriptor->size), std::align_val_t{64}));
       if (!migrator_->policies().add(*descriptor, storage_.back())) std::abort();
     }
     Refusal why;
@@ -198,7 +198,7 @@ struct WrongMigration : testing::Test {
   }
 
   OwnedMigrator migrator{"none"};
-  alignas(64) u8 storage[sizeof(Wrong)];
+  alignas(64) u8 storage[Migrator::Policies::room_for(sizeof(Wrong))];
   size_t failures = 0;
   static inline std::vector<PolicyFailure> told;
 };
@@ -283,7 +283,7 @@ TEST(Migrator, AQuestionThatIsWrittenOverChangesNothing) {
   static const MigrationDescriptor forger{
       {"forger", ""}, true, false, sizeof(Forger), [](void* to) -> MigrationPolicy* { return ::new (to) Forger; }};
   OwnedMigrator migrator{"none"};
-  alignas(64) u8 storage[sizeof(Forger)];
+  alignas(64) u8 storage[Migrator::Policies::room_for(sizeof(Forger))];
   ASSERT_TRUE(migrator->policies().add(forger, storage));
   ASSERT_TRUE(migrator->policies().use(forger, {}));
   EXPECT_EQ(migrator.push(0), no_core.value);

@@ -142,7 +142,7 @@ TEST(Placer, ChecksTheAnswer) {
   static const PlacementDescriptor descriptor{
       {"wrong", ""}, sizeof(Wrong), [](void* storage) -> PlacementPolicy* { return ::new (storage) Wrong; }};
   auto placer = std::make_unique<Placer>(next_random);
-  alignas(64) u8 storage[sizeof(Wrong)];
+  alignas(64) u8 storage[Placer::Policies::room_for(sizeof(Wrong))];
   ASSERT_TRUE(placer->policies().empty());
   ASSERT_TRUE(placer->policies().add(descriptor, storage));
   ASSERT_FALSE(placer->policies().use(*find_placement("random"), {}));
