@@ -247,10 +247,11 @@ Result<void> SchedulingManager::set_algorithm(std::string_view text, sched::Refu
 
 Result<void> SchedulingManager::record_decisions(bool recorded) {
   LockGuard guard{lock_};
-  placer_.policies().ask_by(recorded ? &placement_recorder : nullptr);
-  migrator_.policies().ask_by(recorded ? &migration_recorder : nullptr);
   const Errno error =
       spread(cores(), [](const Scheduler& timeline) { return Choice{timeline.chosen_, timeline.chosen_values_}; });
+  if (recorded && error != Errno{}) return error;  // placements and migrations alone are no recording
+  placer_.policies().ask_by(recorded ? &placement_recorder : nullptr);
+  migrator_.policies().ask_by(recorded ? &migration_recorder : nullptr);
   return error == Errno{} ? Result<void>{} : error;
 }
 

@@ -121,7 +121,8 @@ class SchedulingManager {
   Result<void> set_placement(std::string_view text, sched::Refusal& why) EXCLUDES(lock_);
   Result<void> set_migration(std::string_view text, sched::Refusal& why) EXCLUDES(lock_);
   // The decisions of the policies are recorded from now on, beginning with new objects of them; or not any more
-  // (engine/recorded_timeline.h, engine/decision_recorder.h). After the trace was switched. enomem: timelines stay as they are.
+  // (engine/recorded_timeline.h, engine/decision_recorder.h). After the trace was switched. enomem: timelines stay as they are, and if
+  // they were to be recorded, all the rest as well.
   Result<void> record_decisions(bool recorded) EXCLUDES(lock_);
   // "global": one queue for all cores; "per-core": one for each. Threads that wait move over.
   Result<void> set_queues(std::string_view text, sched::Refusal& why) EXCLUDES(lock_);

@@ -353,6 +353,22 @@ TEST_F(Engine, SomeCoresMayHaveAnotherAlgorithm) {
   EXPECT_EQ(text().find("timeline of core"), std::string::npos);
 }
 
+TEST_F(Engine, WithoutMemoryNothingIsRecorded) {
+  ASSERT_TRUE(set_placement("round-robin").ok());
+  SchedulingEntity entity;
+  const auto place = [&] {
+    const CoreId chosen = scheduling().place(entity, PlacementReason::created);
+    scheduling().forget(entity);
+    return chosen.value;
+  };
+  while (place() != 1) continue;
+  allocations_until_failure = 2;
+  EXPECT_EQ(scheduling().record_decisions(true).error(), Errno::enomem);
+  allocations_until_failure = -1;
+  EXPECT_EQ(place(), 2u) << "the same object as before, not a recorder's, which would begin with core 0";
+  EXPECT_EQ(place(), 3u);
+}
+
 TEST_F(Engine, WithoutMemoryNoAlgorithmChanges) {
   const i64 live = live_allocations;
   for (i64 n = 0; n < 4; ++n) {
