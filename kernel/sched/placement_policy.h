@@ -2,8 +2,8 @@
 //
 // A new policy is one new file in sched/placement/. Contract: select() is called by the core that creates or wakes,
 // possibly by several cores at once; the object's own state must therefore be atomics. No locks, no waiting, no
-// allocation. The answer must be in `candidates` (never empty); the engine checks, counts violations, and then
-// takes the lowest candidate.
+// allocation. The answer must be in `candidates` (never empty); the engine checks. A policy that answers
+// another core, faults, or does not come back is replaced for the machine (docs/safety.md).
 #pragma once
 
 #include "sched/placement_scores.h"

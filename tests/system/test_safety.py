@@ -196,6 +196,61 @@ class OneCore(Hostile):
         return nothing_to_do or super().right_here(kind, name)
 
 
+class BesideRightOnes(PolicyGuest):
+    """Policies that do wrong beside all the right ones of the other kinds: those go on."""
+
+    COMPANIES = 3  # for each, when all are tried
+
+    @classmethod
+    def boot(cls) -> guest.Guest:
+        # With the usual patience: what an endless call takes counts as time of a timeline that is right (docs/safety.md).
+        return boot(cls.CORES, "quiet")
+
+    def everybody(self) -> list[tuple[str, str]]:
+        return [(kind, name) for kind in USUAL for name in self.names(kind, hostile=True)
+                if (kind, name) not in BAD_BUT_RIGHT and name != NEVER_MADE]
+
+    def company(self, kind: str, name: str, chance: random.Random) -> dict[str, str]:
+        """Right policies of the other kinds. Who is never asked does nothing wrong: a migration where nobody has to give way, the
+        end of a timeline where nobody pulls."""
+        unfit = {"algorithm": ["fifo"]} if kind == "migration" else {"migration": ["none", "push"]} if name.startswith(TAIL) else {}
+        return {other: chance.choice([right for right in self.names(other, hostile=False) if right not in unfit.get(other, [])])
+                for other in USUAL if other not in (kind, "groups")}
+
+    def replaced_alone(self, kind: str, name: str, company: dict[str, str]) -> None:
+        before = self.failures()
+        for other, right in company.items():
+            self.choose(other, right)
+        self.choose(kind, name)
+        self.provoke(kind, name)
+        self.gets_on()
+        running = self.said("cat /proc/sched")
+        self.choose(kind, USUAL[kind])
+        self.assertGreater(self.failures(), before)
+        self.assertIn(safe(kind), running)
+        for other, right in company.items():
+            self.assertIn(f"{other} {right}:", running)
+            self.assertNotIn(safe(other), running)
+
+    def check(self, everybody: list[tuple[str, str]], companies: int) -> None:
+        chance = random.Random(SEED)
+        for kind, name in everybody:
+            for _ in range(companies):
+                company = self.company(kind, name, chance)
+                with self.subTest(kind=kind, name=name, **{f"beside_{other}": right for other, right in company.items()}):
+                    self.replaced_alone(kind, name, company)
+
+    def test_a_sample_of_them(self) -> None:
+        everybody = self.everybody()
+        chance = random.Random(SEED)
+        for kind in USUAL:
+            self.check(chance.sample([one for one in everybody if one[0] == kind], SAMPLE // 2), 1)
+
+    @slow
+    def test_every_one_in_several_companies(self) -> None:
+        self.check(self.everybody(), self.COMPANIES)
+
+
 class Account(unittest.TestCase):
     def test_it_names_a_migration(self) -> None:
         build.build(build.TEST_KERNEL)
