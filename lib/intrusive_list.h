@@ -13,6 +13,8 @@ class ListLink {
   ListLink(const ListLink&) = delete;
   ListLink& operator=(const ListLink&) = delete;
   [[nodiscard]] bool linked() const { return next_ != nullptr; }
+  // The same for those who do not own it, while its owner may change it: as it is at this moment.
+  [[nodiscard]] bool seen_linked() const { return __atomic_load_n(&next_, __ATOMIC_RELAXED) != nullptr; }
   // The neighbours know it. To be asked of what is said to be linked; null and wild neighbours fault.
   [[nodiscard]] bool in_place() const { return next_->previous_ == this && previous_->next_ == this; }
   // Whatever it was in is not used any more.

@@ -20,6 +20,10 @@ enum class Plant : u8 {
   uncounted_removal,
   preempted_and_forgotten,
   idle_with_work,
+  // ---- the global queue
+  global_entry_lost,
+  global_turn_endless,
+  global_cores_left_out,
   // ---- books
   numbers_not_published,
   urgency_not_published,
@@ -66,6 +70,9 @@ inline constexpr std::string_view plant_names[] = {
     "uncounted-removal",
     "preempted-and-forgotten",
     "idle-with-work",
+    "global-entry-lost",
+    "global-turn-endless",
+    "global-cores-left-out",
     "numbers-not-published",
     "urgency-not-published",
     "weight-kept",

@@ -72,6 +72,8 @@ struct SchedulingEntity {
 
   // ---- kept by the global queue (engine/global_queue.h); the owner is who has it in hand ---------------------------
   Atomic<u8> global_list{0};  // 0: it does not wait there; else 1 + its list. Any core may read it
+  // On the queue's clock, since when it waits there; for checks. Written under its list's lock; any core may read it
+  Atomic<Duration> global_since{Duration{}};
   u64 turn_round = 0;  // the round in which its turn is
   Duration turn_end{};  // the run_time at which its turn is over
 

@@ -97,14 +97,26 @@ void CheckRounds::look_at_own(Thread& thread) {
 
 void CheckRounds::look_whether_forgotten(Thread& thread) {
   const ThreadState state = thread.state();
+  const Duration clock = scheduling().global_queue().clock();  // before home(): see there
   if (thread.message_on_the_way()) {
     suspect(thread, Invariant::lost_message);
+  } else if (thread.home() == sched::no_core) {
+    look_in_global(thread, clock);
   } else if (state == ThreadState::runnable && is_on_the_way(thread)) {
     suspect(thread, Invariant::lost_arrival);
   } else if (state == ThreadState::sleeping &&
              (is_left_with_requests(thread) || (!thread.has_requests() && !thread.waits_for_something()))) {
     suspect(thread, Invariant::lost_wake_up);
   }
+}
+
+// Of one that is nobody's: whether a core will come to it there, and in time.
+void CheckRounds::look_in_global(Thread& thread, Duration clock) {
+  const sched::SchedulingEntity& entity = thread.entity;
+  if (!scheduling().global_queue().finds(entity)) return suspect(thread, Invariant::one_queue);
+  const Duration waited = clock - entity.global_since.load(Order::relaxed);
+  const u32 weight = __atomic_load_n(&entity.weight, __ATOMIC_RELAXED);
+  if (core_.scheduler->starves_globally(waited, weight)) suspect(thread, Invariant::starvation);
 }
 
 void CheckRounds::suspect(Thread& thread, Invariant invariant) {

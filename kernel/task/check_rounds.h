@@ -1,5 +1,5 @@
-// Rounds over the threads: whether somebody sleeps, is on the way to a core or was asked for something, and nobody will ever come
-// back to it (docs/checker.md). What a core can see of itself at a decision is checked there; this is what only time tells.
+// Rounds over the threads: whether somebody sleeps, is on the way, waits in the global queue or was asked for something, and nobody will
+// ever come back to it (docs/checker.md). What a core can see of itself at a decision is checked there; this is what only time tells.
 //
 // A core makes a round twice a second while it runs anything, and goes on afterwards until all is well: then no timer is set for it. A
 // round looks at a part of all threads, at this core's as their owner and at all others from outside: their home may sleep and never
@@ -47,6 +47,7 @@ class CheckRounds {
   void look_at_threads();
   void look_at_own(Thread& thread);
   void look_whether_forgotten(Thread& thread);
+  void look_in_global(Thread& thread, Duration clock);
   void suspect(Thread& thread, invariants::Invariant invariant);
   void forget_cleared();
 

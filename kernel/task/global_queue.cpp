@@ -8,6 +8,7 @@
 // while another core has nothing to run.
 #include "arch/processor.h"
 #include "device/clock.h"
+#include "lib/planted.h"
 #include "sched/engine/manager.h"
 #include "sync/interleave.h"
 #include "task/executive.h"
@@ -73,6 +74,7 @@ Thread* Executive::take_first_from_global() {
 }
 
 bool Executive::takes_from_global() const {
+  if (planted(Plant::global_cores_left_out) && core_.id() != scheduling().group_of(false).lowest()) return false;
   return scheduling().group_of(false).contains(core_.id());
 }
 

@@ -13,7 +13,7 @@ namespace corral::invariants {
 
 enum class Invariant : u8 {
   one_place,  // a thread is in exactly one place: it runs, waits in one queue, is on the way, or sleeps
-  one_queue,  // who waits on a core is in its list once, and counted once
+  one_queue,  // who waits on a core or for all cores is in the list there once, and counted once
   affinity,  // nobody runs on, or is sent to, a core that its mask or its group excludes
   numbers,  // what a core publishes is what it has
   time,  // run, idle and switching time of a core add up to the time that has passed

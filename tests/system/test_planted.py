@@ -18,6 +18,7 @@ EVERYWHERE = "/probes/hogs 60 other:8"
 CROWD = "/probes/hogs 60 other:3:0:then-all"
 SHARED = "/probes/hogs 60 other:1:1 fifo:1:1"
 PINNED = "/probes/hogs 60 other:3:0"
+GLOBAL = "sched.queues=global"
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,9 @@ DEFECTS = {
     "uncounted-removal": Defect(PIPES, "one queue"),
     "preempted-and-forgotten": Defect(EVERYWHERE, "one place"),
     "idle-with-work": Defect(f"{EVERYWHERE} & {PIPES}", "idle with work"),
+    "global-entry-lost": Defect(EVERYWHERE, "one queue", GLOBAL),
+    "global-turn-endless": Defect(EVERYWHERE, "starvation", f"{GLOBAL} sched.patience=200"),
+    "global-cores-left-out": Defect(EVERYWHERE, "idle beside waiting", GLOBAL),
     "numbers-not-published": Defect(EVERYWHERE, "numbers"),
     "urgency-not-published": Defect("/probes/hogs 60 other:4 rr:2", "numbers"),
     "weight-kept": Defect(PIPES, "numbers"),
@@ -69,8 +73,8 @@ DEFECTS = {
     "reservation-unlimited": Defect("/probes/hogs 60 deadline:1", "reservation"),
 }
 # One of each kind.
-SAMPLE = ("double-enqueue", "time-of-turns-lost", "mask-ignored-by-pull", "missing-domains", "arrival-message-lost",
-          "real-time-without-budget")
+SAMPLE = ("double-enqueue", "global-entry-lost", "time-of-turns-lost", "mask-ignored-by-pull", "missing-domains",
+          "arrival-message-lost", "real-time-without-budget")
 
 
 class Planted(unittest.TestCase):

@@ -42,7 +42,7 @@ void GlobalQueue::begin_turn(SchedulingEntity& entity, u64 round, Duration tick)
 
 GlobalQueue::Place GlobalQueue::place_of(SchedulingEntity& entity, EnqueueReason reason, Duration tick) const {
   const u64 round = round_.load(Order::seq_cst);
-  const bool over = reason == EnqueueReason::yielded || left(entity) <= Duration{};
+  const bool over = !planted(Plant::global_turn_endless) && (reason == EnqueueReason::yielded || left(entity) <= Duration{});
   const bool had_turn = entity.turn_round >= round;
   if (had_turn && !over) return {entity.turn_round, reason == EnqueueReason::preempted};
   // Who was just created waits too: else those who create others in a row would keep the round from ending.
@@ -103,6 +103,21 @@ CoreId GlobalQueue::host_to_tell(const CoreSet& among) {
     hosts.remove(host);
   }
   return no_core;
+}
+
+bool GlobalQueue::finds(const SchedulingEntity& entity) const {
+  const u32 number = entity.global_list.load(Order::acquire);
+  if (number == 0 || !entity.engine_link.seen_linked() || waiting() == 0) return false;
+  const u32 list = number - 1;
+  return (filled_[list / levels].load(Order::relaxed) & u64{1} << list % levels) != 0;
+}
+
+i32 GlobalQueue::somebody() {
+  for (Level& level : levels_) {
+    LevelGuard guard{level};
+    if (const SchedulingEntity* const first = level.waiting.front(); first != nullptr) return first->number;
+  }
+  return 0;
 }
 
 GlobalQueue::Figures GlobalQueue::figures(u32 number) const {

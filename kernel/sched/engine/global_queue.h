@@ -19,6 +19,7 @@
 #include "lib/atomic.h"
 #include "lib/core_set.h"
 #include "lib/intrusive_list.h"
+#include "lib/planted.h"
 #include "sched/scheduling_algorithm.h"
 #include "sched/scheduling_entity.h"
 #include "sync/spin_lock.h"
@@ -76,6 +77,16 @@ class GlobalQueue {
   // For a core that is idle: a host of `among`, which is to look again. no_core: none. Each call names another one, until they have looked.
   [[nodiscard]] CoreId host_to_tell(const CoreSet& among);
 
+  // ---- checks (docs/checker.md): any core, no lock; right for a moment only ------------------------------------------------
+  // Whether take() would come to `entity`, which was seen to be nobody's.
+  [[nodiscard]] bool finds(const SchedulingEntity& entity) const;
+  // How long the cores' timelines have run in all, as far as each has told with pass(). Who reads clock() first, then that an entity is
+  // nobody's, then its global_since, does not take its wait for longer than it is.
+  void pass(Duration used) { clock_.fetch_add(used.ns, Order::relaxed); }
+  [[nodiscard]] Duration clock() const { return Duration{clock_.load(Order::relaxed)}; }
+  // To be told: the number of one who waits. 0: nobody. Takes locks.
+  [[nodiscard, gnu::cold]] i32 somebody();
+
   // ---- figures: any core -----------------------------------------------------------------------------------------------
   struct Figures {
     u64 taken;  // how often the lock of a level, both lists together, was taken
@@ -120,6 +131,7 @@ class GlobalQueue {
   Atomic<u64> round_{1};
   alignas(cache_line) Atomic<u32> waiting_{0};
   Atomic<bool> in_use_{false};
+  Atomic<i64> clock_{0};  // each core adds to it, once in a tick; beside what put() changes in any case
   alignas(cache_line) AtomicCoreSet idle_;
   AtomicCoreSet hosts_;
   Atomic<u8> running_[max_cores] = {};
@@ -133,6 +145,8 @@ void GlobalQueue::put(SchedulingEntity& entity, EnqueueReason reason, Duration t
   Level& level = levels_[list];
   LevelGuard guard{level};
   entity.place = SchedulingEntity::Place::global;
+  entity.global_since.store(clock(), Order::relaxed);
+  if (planted_now_and_then(Plant::global_entry_lost, 50)) return disown(entity);
   place.first ? level.waiting.push_front(entity) : level.waiting.push_back(entity);
   entity.global_list.store(static_cast<u8>(list + 1), Order::release);
   disown(entity);

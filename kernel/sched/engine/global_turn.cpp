@@ -37,6 +37,11 @@ Instant GlobalTurn::limit(const GlobalQueue& queue, SchedulingEntity* running, I
   return std::min(until, turn_end_);
 }
 
+void GlobalTurn::pass(GlobalQueue& queue, Duration clock) {
+  queue.pass(std::min(clock - passed_, longest_pass));
+  passed_ = clock;
+}
+
 void GlobalTurn::end(const SchedulingEntity* next) {
   turn_end_ = never;
   if (next == guest_) guest_ = nullptr;

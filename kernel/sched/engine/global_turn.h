@@ -41,8 +41,16 @@ class GlobalTurn {
   // `next` has the core from now on; null: nobody.
   void end(const SchedulingEntity* next);
 
+  // ---- for checks, in each tick -----------------------------------------------------------------------------------------
+  // The core's timeline has run until `clock` (engine/starvation.h): what the queue does not know of it yet is passed on. Not more than
+  // the longest time between two ticks of a core that runs: before the last one there may have been no such queue.
+  void pass(GlobalQueue& queue, Duration clock);
+
  private:
+  static constexpr Duration longest_pass = seconds(1);
+
   Duration tick_;
+  Duration passed_{};  // the timeline's clock at the last pass()
   bool any_ = false;  // one of the next three is set
   Instant turn_end_ = never;
   Instant real_time_since_ = never;  // only real-time entities have run since; never: not so

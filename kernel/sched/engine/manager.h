@@ -70,6 +70,9 @@ class SchedulingManager {
   [[nodiscard]] sched::GlobalQueue& global_queue() { return global_queue_; }
   // `core` looks anew who is to run there.
   void ask_to_look(CoreId core);
+  // For checks: how many shares of the cores' time there are, to one of which somebody of this weight who waits there has a right. Others
+  // there have a turn before it, which is short whatever they weigh; those in the cores' run queues have what they weigh.
+  [[nodiscard]] u64 shares_beside_global(u32 weight) const;
   // `entity` is to wait there when it waits; asked by who has it in hand.
   [[nodiscard]] bool waits_globally(const sched::SchedulingEntity& entity) const {
     return global_queue_.in_use() && entity.real_time == 0 && groups_.may_use_whole_group(entity, usable());

@@ -22,6 +22,13 @@ void SchedulingManager::ask_to_look(CoreId core) {
   here.outbox().send_also(here.scheduler->announcement_, {MessageType::reschedule, {}}, CoreSet::of(core));
 }
 
+u64 SchedulingManager::shares_beside_global(u32 weight) const {
+  const CoreSet group = group_of(false);
+  u64 weights = 0;
+  group.for_each([&](CoreId core) { weights += statistics(core).load_weight(); });
+  return global_queue_.waiting() + group.count() + sched::StarvationWatch::shares_of(weight, weights);
+}
+
 Result<void> SchedulingManager::set_wakes(std::string_view text, sched::Refusal& why) {
   bool waker = false;
   if (!sched::choose_wakes(text, waker, why)) return Errno::einval;

@@ -76,6 +76,7 @@ class RunQueue {
   void set_listener(FallbackListener& listener) { listener_ = &listener; }
   // From time to time, while somebody waits: whether somebody starves.
   void look_for_starving(Instant now);
+  [[nodiscard]] const StarvationWatch& starvation() const { return starvation_; }
 
   // `entity` waits here from now on. Returns until when the running entity may go on: `now` means that something
   // else is to be picked at once (also when nothing runs).

@@ -86,7 +86,10 @@ void Scheduler::violated(const invariants::Violation& violation) {
 void Scheduler::check(invariants::During during) {
   const Instant now = clock::now();
   queue_.check(during, now);
-  if (queue_.waiting() != 0 && during != invariants::During::sleep) idle_watch_.look(*this, queue_, now);
+  if (during == invariants::During::sleep) return;
+  if (queue_.waiting() != 0) idle_watch_.look(*this, queue_, now);
+  if (scheduling().global_queue().waiting() != 0) [[unlikely]]
+    idle_watch_.look_beside_global(*this, queue_, now);
 }
 
 Result<void> Scheduler::start(const sched::AlgorithmDescriptor& algorithm, const sched::TunableValues& tunables) {
@@ -132,6 +135,11 @@ bool Scheduler::wants_guest() const {
 
 void Scheduler::end_wait(SchedulingEntity& entity) {
   queue_.end_wait(entity, clock::now());
+}
+
+bool Scheduler::starves_globally(Duration waited, u32 weight) const {
+  const sched::StarvationWatch& watch = queue_.starvation();
+  return watch.exceeds(waited, 1) && watch.exceeds(waited, scheduling().shares_beside_global(weight));
 }
 
 void Scheduler::continue_until(Instant until, Instant now) {
@@ -215,7 +223,11 @@ void Scheduler::on_timer(bool others_due) {
   if (interleave::active() && running() != nullptr && interleave::plan().ends_slice()) [[unlikely]]
     want_reschedule();
   arm(slice_end_, now);
-  if (ticked && queue_.waiting() != 0) check(invariants::During::tick);
+  if (!ticked) return;
+  sched::GlobalQueue& global = scheduling().global_queue();
+  if (global.in_use() && queue_.starvation().is_on()) [[unlikely]]
+    global_turn_.pass(global, queue_.starvation().clock());
+  if (queue_.waiting() != 0 || global.waiting() != 0) check(invariants::During::tick);
 }
 
 void Scheduler::update_running() {

@@ -49,6 +49,8 @@ class Scheduler final : public Device, private sched::FallbackListener {
   void limit_turn();
   // `entity`, which waited there, does so no more.
   void end_wait(sched::SchedulingEntity& entity);
+  // Whether somebody of this weight starves there who has waited for `waited` on the queue's clock.
+  [[nodiscard]] bool starves_globally(Duration waited, u32 weight) const;
   // A waiting or resting entity goes elsewhere. False: it is neither here (counted as a violation).
   bool remove(sched::SchedulingEntity& waiting);
   // The core's timer interrupted: ends the slice if it is over, arms the timer again if not. `others_due`: it did so for others,

@@ -32,8 +32,13 @@ class StarvationWatch {
   [[nodiscard]] Duration clock() const { return clock_; }
   [[nodiscard]] bool starves(Duration waits_since, u32 weight, u64 all_weights) const {
     if (limit_ == forever) return false;
-    const auto shares = static_cast<i64>(all_weights / (weight == 0 ? 1 : weight)) + 1;
-    return (clock_ - waits_since).ns / shares > limit_.ns;
+    return exceeds(clock_ - waits_since, shares_of(weight, all_weights));
+  }
+  // How many entities of this weight the others' weights are worth, and itself.
+  [[nodiscard]] static u64 shares_of(u32 weight, u64 all_weights) { return all_weights / (weight == 0 ? 1 : weight) + 1; }
+  // Others ran for `time`, which is too long for somebody who was to have one of `shares` of it, at least one.
+  [[nodiscard]] bool exceeds(Duration time, u64 shares) const {
+    return limit_ != forever && time.ns / static_cast<i64>(shares) > limit_.ns;
   }
 
  private:

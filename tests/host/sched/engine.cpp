@@ -4,7 +4,7 @@
 // sources: kernel/sched/engine/safe_policies.cpp
 // sources: kernel/sched/engine/migrator.cpp kernel/sched/migration/*.cpp
 // sources: kernel/sched/engine/scheduler.cpp kernel/sched/engine/manager.cpp kernel/sched/engine/random_source.cpp
-// sources: kernel/sched/engine/idle_watch.cpp kernel/trace/invariants.cpp
+// sources: kernel/sched/engine/idle_watch.cpp kernel/trace/invariants.cpp kernel/core/core_progress.cpp
 // sources: kernel/sched/engine/manager_text.cpp kernel/sched/engine/manager_groups.cpp kernel/sched/engine/manager_queues.cpp
 // sources: kernel/sched/engine/global_queue.cpp kernel/sched/engine/global_turn.cpp
 // sources: kernel/sched/engine/core_groups.cpp kernel/sched/engine/dynamic_ratio.cpp
@@ -56,6 +56,9 @@ Core& arch::current_core() {
 }
 Instant Core::arm_hardware(Instant target) {
   return armed[id_.value] = target;
+}
+u8 Core::sign_of_life() const {
+  return 0;
 }
 size_t Core::describe(char*, size_t) const {
   return 0;

@@ -155,6 +155,64 @@ TEST_F(Queue, LocksAreCountedForEachLevel) {
   EXPECT_EQ(queue_->figures(0).taken, 0u);
 }
 
+// ---- what the checker sees ------------------------------------------------------------------------------------------------
+
+TEST_F(Queue, WhoWaitsIsFoundAndNobodyElse) {
+  SchedulingEntity &high = made(-20), &low = made(19);
+  EXPECT_FALSE(queue_->finds(high));
+  put(high);
+  put(low);
+  EXPECT_TRUE(queue_->finds(high));
+  EXPECT_TRUE(queue_->finds(low));
+  ASSERT_EQ(take(), &high);
+  EXPECT_FALSE(queue_->finds(high)) << "it was taken";
+  EXPECT_TRUE(queue_->finds(low));
+  put(high, EnqueueReason::yielded);
+  EXPECT_TRUE(queue_->finds(high)) << "also in the next round";
+}
+
+TEST_F(Queue, WhoIsMarkedAsWaitingAndInNoListIsNotFound) {
+  SchedulingEntity &lost = made(), &other = made();
+  put(other);
+  lost.place = SchedulingEntity::Place::global;
+  EXPECT_FALSE(queue_->finds(lost));
+  lost.global_list.store(21, Order::relaxed);
+  EXPECT_FALSE(queue_->finds(lost));
+  IntrusiveList<SchedulingEntity, &SchedulingEntity::engine_link> elsewhere;
+  elsewhere.push_back(lost);
+  lost.global_list.store(1, Order::relaxed);
+  EXPECT_FALSE(queue_->finds(lost)) << "of whose level nobody knows that somebody waits there";
+  elsewhere.remove(lost);
+}
+
+TEST_F(Queue, AWaitBeginsOnTheClockOfWhatCoresRan) {
+  SchedulingEntity &first = made(), &second = made();
+  GlobalTurn one{tick}, other{tick};
+  put(first);
+  one.pass(*queue_, milliseconds(300));
+  other.pass(*queue_, milliseconds(200));
+  put(second);
+  one.pass(*queue_, milliseconds(400));
+  EXPECT_EQ(queue_->clock(), milliseconds(600));
+  EXPECT_EQ(first.global_since.load(Order::relaxed), Duration{});
+  EXPECT_EQ(second.global_since.load(Order::relaxed), milliseconds(500));
+}
+
+TEST_F(Queue, WhatACoreRanBeforeThereWasAQueueCountsLittle) {
+  GlobalTurn turn{tick};
+  turn.pass(*queue_, seconds(1000));
+  EXPECT_EQ(queue_->clock(), seconds(1));
+  turn.pass(*queue_, seconds(1000) + milliseconds(1));
+  EXPECT_EQ(queue_->clock(), seconds(1) + milliseconds(1));
+}
+
+TEST_F(Queue, OneWhoWaitsCanBeNamed) {
+  EXPECT_EQ(queue_->somebody(), 0);
+  SchedulingEntity& waits = made(7);
+  put(waits);
+  EXPECT_EQ(queue_->somebody(), waits.number);
+}
+
 // ---- a core's part ----------------------------------------------------------------------------------------------------------
 
 constexpr Instant start = Instant{} + seconds(1);

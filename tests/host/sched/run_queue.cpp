@@ -364,6 +364,17 @@ TEST(Starvation, PatienceGrowsWithTheOthersWeights) {
   EXPECT_FALSE(watch.starves({}, 1024, 1024));
 }
 
+TEST(Starvation, TimeElsewhereIsMeasuredInShares) {
+  StarvationWatch watch;
+  EXPECT_FALSE(watch.exceeds(seconds(1000), 1)) << "nobody looks";
+  watch.begin({});
+  EXPECT_FALSE(watch.exceeds(Duration{patience_ns.load(Order::relaxed)}, 1));
+  EXPECT_TRUE(watch.exceeds(Duration{patience_ns.load(Order::relaxed) + 1}, 1));
+  EXPECT_FALSE(watch.exceeds(Duration{patience_ns.load(Order::relaxed) + 1}, 2));
+  EXPECT_EQ(StarvationWatch::shares_of(1024, 4096), 5u);
+  EXPECT_EQ(StarvationWatch::shares_of(0, 7), 8u);
+}
+
 TEST(Starvation, WhoIsPassedOverForTooLongGetsOn) {
   CoreStatistics statistics;
   RunQueue queue{core_id, statistics, tick};
