@@ -66,7 +66,8 @@ class SchedulingAlgorithm {
 struct AlgorithmDescriptor : PolicyDescription {
   size_t size;  // bytes of storage that make() needs, at alignment 64
   SchedulingAlgorithm* (*make)(void* storage, const AlgorithmParameters& parameters);
-  // How long it may hold somebody back beside those who run, though a fair share is due (engine/starvation.h).
+  // How long it may hold somebody back beside each of the others, though a fair share is due: its longest turn and what else it
+  // does on purpose (engine/starvation.h).
   Duration (*holds_back)(const AlgorithmParameters& parameters) = nullptr;  // null: never
   bool departs = true;  // its depart() does something
 };

@@ -9,6 +9,8 @@
 // core, and nothing has to be told to the algorithm when an entity goes to sleep.
 #include "lib/planted.h"
 #include "lib/token_bucket.h"
+#include <algorithm>
+
 #include "sched/scheduling_algorithm.h"
 #include "sched/virtual_time.h"
 
@@ -37,6 +39,10 @@ class CompletelyFair final : public SchedulingAlgorithm {
         undisturbed_{parameters.tunables.number(undisturbed)},
         overdue_{parameters.tunables.number(overdue)},
         sleeper_credit_{parameters.tunables.number(credit)} {}
+
+  static Duration holds_back(const AlgorithmParameters& parameters) {
+    return std::max(parameters.tunables.time(latency), parameters.tunables.time(turn));
+  }
 
   void enqueue(SchedulingEntity& entity, EnqueueReason reason, Instant now) override {
     i64 lag = runtime_of(entity);  // behind (< 0) or ahead (> 0) of the minimum

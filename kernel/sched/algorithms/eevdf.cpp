@@ -30,6 +30,11 @@ class EarliestEligible final : public SchedulingAlgorithm {
   explicit EarliestEligible(const AlgorithmParameters& parameters)
       : slice_{parameters.tunables.number(slice)}, to_parity_{parameters.tunables.number(parity) != 0} {}
 
+  // Nobody is further from its share than that for each competitor.
+  static Duration holds_back(const AlgorithmParameters& parameters) {
+    return parameters.tunables.time(slice) + parameters.tunables.time(slice);
+  }
+
   void enqueue(SchedulingEntity& entity, EnqueueReason reason, Instant) override {
     if (&entity == running_) {
       running_ = nullptr;

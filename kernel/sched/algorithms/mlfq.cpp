@@ -30,10 +30,10 @@ class MultilevelFeedback final : public SchedulingAlgorithm {
         quantum_{parameters.tunables.time(quantum)},
         period_{parameters.tunables.time(boost)} {}
 
-  // Those on low levels wait for the next boost.
+  // Those on low levels wait for the next boost, and then for those before them at the top.
   static Duration holds_back(const AlgorithmParameters& parameters) {
     const Duration period = parameters.tunables.time(boost);
-    return period == Duration{} ? holds_back_forever : period;
+    return period == Duration{} ? holds_back_forever : period + parameters.tunables.time(quantum);
   }
 
   void enqueue(SchedulingEntity& entity, EnqueueReason reason, Instant now) override {

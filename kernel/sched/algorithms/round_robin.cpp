@@ -16,6 +16,8 @@ class RoundRobin final : public SchedulingAlgorithm {
 
   explicit RoundRobin(const AlgorithmParameters& parameters) : quantum_{parameters.tunables.time(quantum)} {}
 
+  static Duration holds_back(const AlgorithmParameters& parameters) { return parameters.tunables.time(quantum); }
+
   void enqueue(SchedulingEntity& entity, EnqueueReason reason, Instant) override {
     if (reason == EnqueueReason::preempted && left_of(entity) > Duration{}) {
       queue_.push_front(entity);

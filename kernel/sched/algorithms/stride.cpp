@@ -23,6 +23,8 @@ class Stride final : public SchedulingAlgorithm {
 
   explicit Stride(const AlgorithmParameters& parameters) : quantum_{parameters.tunables.time(quantum)} {}
 
+  static Duration holds_back(const AlgorithmParameters& parameters) { return parameters.tunables.time(quantum); }
+
   void enqueue(SchedulingEntity& entity, EnqueueReason reason, Instant) override {
     State& state = state_of(entity);
     if (&entity == running_) {

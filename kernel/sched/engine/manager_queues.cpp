@@ -25,8 +25,12 @@ void SchedulingManager::ask_to_look(CoreId core) {
 u64 SchedulingManager::shares_beside_global(u32 weight) const {
   const CoreSet group = group_of(false);
   u64 weights = 0;
-  group.for_each([&](CoreId core) { weights += statistics(core).load_weight(); });
-  return global_queue_.waiting() + group.count() + sched::StarvationWatch::shares_of(weight, weights);
+  u32 runnable = 0;
+  group.for_each([&](CoreId core) {
+    weights += statistics(core).load_weight();
+    runnable += statistics(core).runnable();
+  });
+  return global_queue_.waiting() + group.count() + sched::StarvationWatch::shares_of(weight, weights, runnable);
 }
 
 Result<void> SchedulingManager::set_wakes(std::string_view text, sched::Refusal& why) {

@@ -128,10 +128,11 @@ SchedulingEntity* RunQueue::last_waiting_safely(SchedulingEntity* last, bool cam
 
 void RunQueue::look_for_starving(Instant now) {
   if (!starvation_.is_on() || timeline_waiting() == 0) return;
+  const u32 competitors = timeline_waiting() + (running_ != nullptr && running_->real_time == 0 ? 1 : 0);
   u32 looked_at = 0;
   for (SchedulingEntity* entity = waiting_.front(); entity != nullptr && looked_at < StarvationWatch::most_looked_at;
        entity = waiting_.next(*entity), ++looked_at) {
-    if (entity->real_time != 0 || !starvation_.starves(entity->waits_since, entity->weight, weight_)) continue;
+    if (entity->real_time != 0 || !starvation_.starves(entity->waits_since, entity->weight, weight_, competitors)) continue;
     if (!entity->allowed.contains(core_)) continue;
     violated(invariants::Invariant::starvation, invariants::During::tick, entity);
     return fall_back(Misdeed::starvation, PolicyCall::pick, now);
