@@ -27,23 +27,32 @@ TextBuffer::~TextBuffer() {
   memory::release(bytes_);
 }
 
-void TextBuffer::append(std::string_view text) {
-  if (failed_) return;
-  const u64 wanted = size_ + text.size();
-  if (wanted > capacity_) {
-    const u64 capacity = wanted < 512 ? 512 : std::bit_ceil(wanted);
-    auto* bytes = capacity <= limit ? static_cast<char*>(memory::allocate(capacity)) : nullptr;
-    if (bytes == nullptr) {
-      failed_ = true;
-      return;
-    }
-    if (size_ > 0) memcpy(bytes, bytes_, size_);
-    memory::release(bytes_);
-    bytes_ = bytes;
-    capacity_ = capacity;
+bool TextBuffer::reserve(u64 more) {
+  if (failed_) return false;
+  const u64 wanted = size_ + more;
+  if (wanted <= capacity_) return true;
+  const u64 capacity = wanted < 512 ? 512 : std::bit_ceil(wanted);
+  auto* bytes = capacity <= limit ? static_cast<char*>(memory::allocate(capacity)) : nullptr;
+  if (bytes == nullptr) {
+    failed_ = true;
+    return false;
   }
+  if (size_ > 0) memcpy(bytes, bytes_, size_);
+  memory::release(bytes_);
+  bytes_ = bytes;
+  capacity_ = capacity;
+  return true;
+}
+
+void TextBuffer::print_arguments(std::string_view format, std::span<const FormatArgument> arguments) {
+  constexpr u64 usual = 128;
+  append_from([&](std::span<char> to) { return format_arguments(to, format, arguments).size(); }, usual);
+}
+
+void TextBuffer::append(std::string_view text) {
+  if (!reserve(text.size())) return;
   memcpy(bytes_ + size_, text.data(), text.size());
-  size_ = wanted;
+  size_ += text.size();
 }
 
 }  // namespace corral::fs

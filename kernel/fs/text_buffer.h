@@ -1,7 +1,8 @@
 // Text that grows: what generated files hold. Bounded; when memory or the bound is reached it says so, and the reader gets
-// an error instead of half a text. Not synchronised.
+// an error instead of half a text; also of one piece of it, however long that is. Not synchronised.
 #pragma once
 
+#include <span>
 #include <string_view>
 
 #include "lib/format.h"
@@ -23,8 +24,23 @@ class TextBuffer {
   void append(std::string_view text);
   template <class... Arguments>
   void print(std::string_view format, const Arguments&... arguments) {
-    char piece[512];
-    append(format_to(piece, format, arguments...));
+    if constexpr (sizeof...(Arguments) == 0) {
+      print_arguments(format, {});
+    } else {
+      const FormatArgument list[] = {FormatArgument::of(arguments)...};
+      print_arguments(format, list);
+    }
+  }
+  // What write(std::span<char>) writes, which fills the span and says so when that is too short; it is called again then, with
+  // twice as much, after `expected` bytes at first.
+  template <class Write>
+  void append_from(Write&& write, u64 expected) {
+    for (u64 most = expected; reserve(most); most = 2 * (capacity_ - size_)) {
+      const u64 used = write(std::span<char>{bytes_ + size_, capacity_ - size_});
+      if (used == capacity_ - size_) continue;
+      size_ += used;
+      return;
+    }
   }
   [[nodiscard]] std::string_view text() const { return {bytes_, size_}; }
   [[nodiscard]] bool complete() const { return !failed_; }
@@ -34,6 +50,10 @@ class TextBuffer {
   }
 
  private:
+  // Room for `more` bytes; false: there is none, and the text is not complete.
+  bool reserve(u64 more);
+  void print_arguments(std::string_view format, std::span<const FormatArgument> arguments);
+
   char* bytes_ = nullptr;
   u64 size_ = 0;
   u64 capacity_ = 0;

@@ -118,6 +118,20 @@ class Commands(SharedGuest, unittest.TestCase):
         self.assertIn("KIND is one of: algorithm", self.said("corral-sched --help"))
 
 
+class ManyCores(unittest.TestCase):
+    CORES = 160  # from about 130 on it is more than 32 KiB
+
+    def test_nothing_is_cut(self) -> None:
+        with guest.corral(self.CORES, options="quiet", program=["sh", "-c", "corral-sched && echo whole"], patience=900.0) as machine:
+            self.assertEqual(machine.ended().status, 0, machine.said())
+            text = machine.text.replace("\r", "")
+        for line in (r"migrations of core {}: pushed .*", r"waited on core {} beside idle ones: \d+"):
+            for core in range(self.CORES):
+                self.assertRegex(text, rf"(?m)^{line.format(core)}$")
+        self.assertEqual(len(OF_CORES.findall(text)), self.CORES)
+        self.assertRegex(text, rf"\nwaited on core {self.CORES - 1} [^\n]*\nwhole\n")
+
+
 class OnLinux(unittest.TestCase):
     def test_another_kernel_is_told_from_corral(self) -> None:
         done = subprocess.run([str(paths.PROGRAMS / "corral-sched"), "list"], capture_output=True, text=True, check=False)

@@ -24,13 +24,22 @@ const char policies_file[] = "/proc/sched-policies";
 
 // A text of lines, cut into them.
 struct Text {
-  char bytes[1 << 16];
+  char* bytes = nullptr;  // until the program ends
   size_t next = 0;
 
   void read_from(int file, const char* name) {
     size_t size = 0;
+    size_t room = 0;
     for (;;) {
-      const ssize_t now = read(file, bytes + size, sizeof bytes - 1 - size);
+      if (room - size < 2) {
+        room = room == 0 ? 1 << 15 : 2 * room;
+        bytes = static_cast<char*>(realloc(bytes, room));
+        if (bytes == nullptr) {
+          fputs("corral-sched: there is not enough memory\n", stderr);
+          exit(not_possible);
+        }
+      }
+      const ssize_t now = read(file, bytes + size, room - 1 - size);
       if (now < 0) {
         fprintf(stderr, "corral-sched: %s: %s\n", name, strerror(errno));
         exit(not_possible);
@@ -174,7 +183,8 @@ int choose(int count, char** words) {
   static Text why;
   why.read_from(file, state_file);  // after a refusal the reason stands there
   fprintf(stderr, "corral-sched: %s: refused: %s", text, *why.bytes != 0 ? why.bytes : strerror(error));
-  fprintf(stderr, "%s  Nothing has changed. What there is to choose: corral-sched list\n", *why.bytes != 0 ? "" : "\n");
+  fprintf(stderr, "%s  Nothing has changed.%s\n", *why.bytes != 0 ? "" : "\n",
+          error == EBUSY ? "" : " What there is to choose: corral-sched list");
   return refused;
 }
 

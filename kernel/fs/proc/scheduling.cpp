@@ -5,7 +5,6 @@
 #include "fs/proc/proc.h"
 #include "lib/core_list.h"
 #include "lib/text.h"
-#include "memory/heap_array.h"
 #include "sched/engine/fallbacks.h"
 #include "sched/engine/manager.h"
 #include "sched/policy_choice.h"
@@ -75,19 +74,18 @@ void list(TextBuffer& to, const char* kind, std::span<const Descriptor* const> p
 }  // namespace
 
 Result<void> scheduling_text(TextBuffer& to, const Subject&) {
-  constexpr u64 most = 32 << 10;
-  memory::HeapArray<char> text;
-  TRY(text.allocate(most));
-  to.append({text.data(), scheduling().describe_scheduling(text.data(), most)});
+  const u64 expected = (8 << 10) + u64{scheduling().cores().count()} * 256;
+  to.append_from([](std::span<char> room) { return scheduling().describe_scheduling(room.data(), room.size()); }, expected);
   return {};
 }
 
 Result<void> scheduling_dump(TextBuffer& to, const Subject&) {
-  constexpr u64 most = 64 << 10;
-  memory::HeapArray<char> text;
-  TRY(text.allocate(most));
-  to.append({text.data(), sched::fallbacks::describe(text.data(), most, scheduling().tick())});
-  to.append({text.data(), invariants::describe(text.data(), most)});
+  constexpr u64 expected = 4 << 10;
+  const auto failures = [](std::span<char> room) {
+    return sched::fallbacks::describe(room.data(), room.size(), scheduling().tick());
+  };
+  to.append_from(failures, expected);
+  to.append_from([](std::span<char> room) { return invariants::describe(room.data(), room.size()); }, expected);
   return {};
 }
 
