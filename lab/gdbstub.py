@@ -47,8 +47,15 @@ class GdbStub:
 
     def run_without(self, core: int, cores: int, seconds: float) -> None:
         """Goes on for so long, with one of the cores standing still."""
-        self._send("vCont;" + ";".join(f"c:{number + 1:x}" for number in range(cores) if number != core))
+        self.go_on_without(core, cores)
         time.sleep(seconds)
+        self.stop()
+
+    def go_on_without(self, core: int, cores: int) -> None:
+        """Goes on until stop(), with one of the cores standing still."""
+        self._send("vCont;" + ";".join(f"c:{number + 1:x}" for number in range(cores) if number != core))
+
+    def stop(self) -> None:
         self._socket.sendall(b"\x03")
         self._expect_stop()
 

@@ -150,6 +150,7 @@ void Executive::take_arrangement() {
 
 void Executive::on_queues(Core& core, const Message&) {
   core.executive->take_arrangement();
+  scheduling().queues_taken();
 }
 
 }  // namespace corral

@@ -28,7 +28,7 @@ AT_REST = "/host/atrest"
 SHOWN_BYTES = 4000  # the end of a task's output
 STAYS = 300  # seconds after which a round that goes on says who is there
 
-# A change of groups is refused while another one is on its way.
+# A change is refused while the last one of its kind is on its way.
 PROLOGUE = f"""\
 S=/tmp/soak
 at() {{ read -r now idle < /proc/uptime; echo "@$1 $now"; }}

@@ -5,6 +5,7 @@ import subprocess
 import unittest
 
 from lab import guest, paths, soak
+from lab.testing.choosing import choose
 from lab.testing.shared_guest import SharedGuest
 
 CHOSEN = re.compile(r"^(algorithm|placement|migration|groups|queues|wakes) ([\w-]+):(.*)$", re.MULTILINE)
@@ -20,8 +21,7 @@ class Commands(SharedGuest, unittest.TestCase):
         return guest.corral(cls.CORES, options="quiet")
 
     def tearDown(self) -> None:
-        self.machine.run("corral-sched algorithm cfs; corral-sched placement least-loaded; corral-sched migration pull; "
-                         "corral-sched groups none; corral-sched queues per-core; corral-sched wakes home")
+        self.said(choose("algorithm cfs", "placement least-loaded", "migration pull", "groups none", "queues per-core", "wakes home"))
 
     def timelines(self) -> list[str]:
         """What /proc/sched's table says of each core."""
@@ -79,7 +79,7 @@ class Commands(SharedGuest, unittest.TestCase):
         names = next(names for kind, _, names in CHOSEN.findall(self.said("cat /proc/sched")) if kind == "algorithm")
         preemptive = " ".join(name for name in names.split() if name != "fifo")
         self.said(f"({PIPES}; {PIPES}) > /dev/null & for round in 1 2 3; do for a in {preemptive}; do "
-                  f"for c in 0 1 2 3; do corral-sched algorithm $a cores $c || exit 1; done; done; done; wait $!")
+                  f"for c in 0 1 2 3; do {choose('algorithm $a cores $c')} || exit 1; done; done; done; wait $!")
         self.assertEqual(soak.violations(self.said("cat /proc/sched")), 0)
 
     def test_refusals_say_why_and_change_nothing(self) -> None:

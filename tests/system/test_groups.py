@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from lab import boot_options, guest, soak
 from lab.bench import groups_run
 from lab.bench.groups_point import CACHES, Point
+from lab.testing.choosing import choose
 from lab.testing.selection import slow
 from lab.testing.shared_guest import SharedGuest
 
@@ -26,8 +27,7 @@ SLOW_PATIENCE = 1800.0
 
 class Groups(SharedGuest):
     def tearDown(self) -> None:
-        self.machine.run("echo groups none > /proc/sched; echo algorithm cfs > /proc/sched; "
-                         "echo placement least-loaded > /proc/sched")
+        self.run_well(choose("groups none", "algorithm cfs", "placement least-loaded"))
 
     def state(self) -> str:
         return self.machine.run("cat /proc/sched").output
@@ -41,7 +41,7 @@ class Groups(SharedGuest):
                       if pair[0] not in WITHOUT_PREEMPTION]
         for algorithm, placement in random.Random(SEED).sample(everything, SAMPLE):
             with self.subTest(algorithm=algorithm, placement=placement):
-                self.run_well(f"echo algorithm {algorithm} > /proc/sched && echo placement {placement} > /proc/sched")
+                self.run_well(choose(f"algorithm {algorithm}", f"placement {placement}"))
                 self.run_well("/tests/groupstest")
                 self.assertEqual(soak.violations(self.state()), 0)
 

@@ -10,6 +10,7 @@ import time
 import unittest
 
 from lab import boot_options, soak
+from lab.testing.choosing import choose
 from lab.testing.selection import slow
 from lab.testing.shared_guest import SharedGuest
 
@@ -38,8 +39,7 @@ class Combinations(Policies, unittest.TestCase):
         self.choose(*STANDARD)
 
     def choose(self, algorithm: str, placement: str, migration: str) -> None:
-        answer = self.machine.run(f"echo algorithm {algorithm} > /proc/sched && echo placement {placement} > /proc/sched && "
-                                  f"echo migration {migration} > /proc/sched")
+        answer = self.machine.run(choose(f"algorithm {algorithm}", f"placement {placement}", f"migration {migration}"))
         self.assertEqual(answer.status, 0, answer.output)
 
     def check(self, combinations: list[tuple[str, str, str]]) -> None:
@@ -71,7 +71,7 @@ class Combinations(Policies, unittest.TestCase):
         switches = " ".join(self.preemptive() * 3)
         placements, migrations = (" ".join(self.names(kind)) for kind in ("placement", "migration"))
         answer = self.machine.run(
-            f"({PROGRAMS}; {PROGRAMS}) & for a in {switches}; do echo algorithm $a > /proc/sched; "
+            f"({PROGRAMS}; {PROGRAMS}) & for a in {switches}; do {choose('algorithm $a')} || exit 1; "
             f"for p in {placements}; do echo placement $p > /proc/sched; "
             f"for m in {migrations}; do echo migration $m > /proc/sched; done; done; done; wait $!")
         self.assertEqual(answer.status, 0, answer.output)
@@ -105,7 +105,7 @@ class Migrations(Policies):
 
     def crowd(self, algorithm: str, migration: str, how: str) -> tuple[int, int, dict[str, int]]:
         """On how many cores the crowd was seen, how many of it moved, and what the cores did for that."""
-        chosen = self.machine.run(f"echo algorithm {algorithm} > /proc/sched && echo migration {migration} > /proc/sched")
+        chosen = self.machine.run(choose(f"algorithm {algorithm}", f"migration {migration}"))
         self.assertEqual(chosen.status, 0, chosen.output)
         before = self.counts()
         answer = self.machine.run(f"/probes/crowd {how}")

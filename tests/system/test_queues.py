@@ -6,6 +6,7 @@ import unittest
 
 from lab import guest, hunt
 from lab.testing.arrangement import ArrangedCores, ArrangedGuest
+from lab.testing.choosing import choose
 
 OPTION = "sched.queues=global"
 PIPES = "for i in 1 2 3 4; do (echo $i | cat | cat) & done; wait"
@@ -19,7 +20,7 @@ SHARE = re.compile(r"^share (-?\d+) (\d+)$", re.MULTILINE)
 
 class Global(ArrangedGuest, unittest.TestCase):
     OPTION = OPTION
-    RESET = "echo groups none > /proc/sched; echo queues global > /proc/sched"
+    RESET = choose("groups none", "queues global")
 
     def test_programs_run(self) -> None:
         before = dict((level, int(taken)) for level, taken, _, _ in LOCKS.findall(self.said("cat /proc/sched")))
@@ -60,8 +61,8 @@ class Global(ArrangedGuest, unittest.TestCase):
         self.said(PROGRAMS)
 
     def test_arrangements_change_under_load(self) -> None:
-        self.said(f"({PROGRAMS}; {PROGRAMS}) & for i in $(seq 200); do echo queues per-core > /proc/sched; "
-                  "echo queues global > /proc/sched; done; wait $!")
+        self.said(f"({PROGRAMS}; {PROGRAMS}) & for i in $(seq 200); do {choose('queues per-core', 'queues global')} || exit 1; "
+                  "done; wait $!")
         self.assertRegex(self.said("cat /proc/sched"), r"(?m)^global queue: waiting \d+ rounds")
 
     def test_an_unknown_one_is_refused(self) -> None:

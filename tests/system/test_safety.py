@@ -10,6 +10,7 @@ import time
 import unittest
 
 from lab import build, guest, paths
+from lab.testing.choosing import choose
 from lab.testing.selection import slow
 from lab.testing.shared_guest import SharedGuest
 
@@ -71,11 +72,7 @@ class PolicyGuest(SharedGuest, unittest.TestCase):
         return [name for name in found[1].split() if name.startswith("test.") == hostile]
 
     def choose(self, kind: str, name: str) -> None:
-        for _ in range(100):
-            status = self.machine.run(f"echo {kind} {name} > /proc/sched").status
-            if status == 0 or kind != "groups":
-                break
-            time.sleep(0.1)  # a change of groups waits till all cores know of the last one
+        status = self.machine.run(choose(f"{kind} {name}")).status
         self.assertEqual(status != 0, name == NEVER_MADE)
 
     def provoke(self, kind: str, name: str) -> None:
@@ -166,7 +163,7 @@ class Hostile(PolicyGuest):
         """Loops compute on each core, and the policy never takes the core away from them."""
         before = self.failures()
         # The one who counts waits beside them, and ends them.
-        answer = self.machine.run(f"{loops(self.CORES)} echo algorithm test.forever > /proc/sched; echo on | cat; kill $P; P=")
+        answer = self.machine.run(f"{loops(self.CORES)} {choose('algorithm test.forever')}; echo on | cat; kill $P; P=")
         self.assertIn("on\n", answer.output)
         self.assertGreater(self.failures(), before)
         self.assertIn("let somebody starve", answer.output)

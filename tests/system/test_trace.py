@@ -9,6 +9,7 @@ from pathlib import Path
 
 from lab import guest, paths
 from lab.bench import systems
+from lab.testing.choosing import choose
 from lab.testing.shared_guest import SharedGuest
 from lab.trace import ftrace, records
 
@@ -248,7 +249,7 @@ class Control(SharedGuest, unittest.TestCase):
         self.assertNotIn("<...>", sum(called.values(), []))
 
     def test_a_change_of_policy_is_told(self) -> None:
-        changes = self.records("sh -c 'echo algorithm rr > /proc/sched; echo algorithm cfs > /proc/sched'", "policy")
+        changes = self.records(f"sh -c '{choose('algorithm rr', 'algorithm cfs')}'", "policy")
         self.assertEqual([(c.what, c.name) for c in changes if isinstance(c, records.PolicyChange)],
                          [("algorithm", "rr"), ("algorithm", "cfs")])
 

@@ -4,6 +4,7 @@ import unittest
 from collections import Counter
 
 from lab.testing.arrangement import ArrangedCores, ArrangedGuest
+from lab.testing.choosing import choose
 from lab.trace import records
 
 OPTION = "sched.wakes=waker"
@@ -27,7 +28,7 @@ def placed_elsewhere(found: list[records.Record]) -> int:
 
 class Wakers(ArrangedGuest, unittest.TestCase):
     OPTION = OPTION
-    RESET = "echo wakes waker > /proc/sched; echo queues per-core > /proc/sched; echo groups none > /proc/sched"
+    RESET = choose("wakes waker", "queues per-core", "groups none")
 
     def traced(self) -> list[records.Record]:
         self.said(f"corral-trace -e switch,place /tmp/records sh -c '{PIPES}; {PIPES}' > /dev/null")

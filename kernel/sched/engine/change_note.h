@@ -3,14 +3,16 @@
 
 #include <string_view>
 
+#include "lib/atomic.h"
 #include "lib/text.h"
 #include "sched/policy_choice.h"
 #include "trace/trace.h"
 
 namespace corral {
 
-// In the trace: the policy of kind `what` is `name` from now on.
-inline void note_change(std::string_view what, std::string_view name) {
+// The policy of kind `what` is `name` from now on: one more of `changes`, and a record in the trace.
+inline void note_change(Atomic<u64>& changes, std::string_view what, std::string_view name) {
+  changes.fetch_add(1, Order::relaxed);
   if (!trace::wants(trace::Event::policy_changed)) return;
   trace::PolicyChange change{};
   copy_text(change.what, sizeof change.what, what);

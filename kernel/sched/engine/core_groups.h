@@ -91,7 +91,8 @@ class CoreGroups {
   // The same groups with another ratio; a method that was replaced stays so. As begin() in all else.
   void resize(const CoreSet& online, u32 real_time);
   // Not every core has read the message about the last change yet.
-  [[nodiscard]] bool under_way() const { return !taking_.snapshot(Order::acquire).empty(); }
+  [[nodiscard]] bool under_way() const { return !under_way_on().empty(); }
+  [[nodiscard]] CoreSet under_way_on() const { return taking_.snapshot(Order::acquire); }
   [[nodiscard]] const Configuration& configuration() const { return configuration_; }
   // Any core; null: none. Its values are those of configuration().
   [[nodiscard]] const GroupingDescriptor* current() const { return method_in(state_.load(Order::acquire)); }

@@ -195,8 +195,14 @@ Result<void> SchedulingManager::set_placement(std::string_view text, sched::Refu
   if (!use(placer_.policies(), *placement, values, why)) return Errno::einval;
   if (sched::counting::want(placement->goes_by_resources))
     announce();  // a thread that is alone would not be looked at for long
-  note_change("placement", text);
+  note_change(changes_, "placement", text);
   return {};
+}
+
+bool SchedulingManager::is_complete(std::string_view what, const CoreSet& under_way, sched::Refusal& why) const {
+  if (under_way.empty()) return true;
+  why.length = format_to(why.text, "the last change of {} has not reached core {} yet; try again", what, under_way.lowest()).size();
+  return false;
 }
 
 template <class ChoiceOf>
@@ -230,6 +236,11 @@ Result<void> SchedulingManager::set_algorithm(std::string_view text, sched::Refu
   if (algorithm == nullptr) return Errno::einval;
   LockGuard guard{lock_};
   const CoreSet all = cores() & where;
+  CoreSet changing;
+  (all & cores::online()).for_each([&](CoreId core) {
+    if (scheduler(core)->is_changing()) changing.add(core);
+  });
+  if (!is_complete("the algorithm", changing, why)) return Errno::ebusy;
   const Errno error = spread(all, [&](const Scheduler&) { return Choice{algorithm, values}; });
   if (error == Errno::einval) why.length = format_to(why.text, "{} failed while it was made", text).size();
   if (error != Errno{}) return error;
@@ -241,7 +252,7 @@ Result<void> SchedulingManager::set_algorithm(std::string_view text, sched::Refu
     tunables_ = values;
     algorithm_.store(algorithm, Order::release);
   }
-  note_change("algorithm", text);
+  note_change(changes_, "algorithm", text);
   return {};
 }
 
@@ -262,7 +273,7 @@ Result<void> SchedulingManager::set_migration(std::string_view text, sched::Refu
   LockGuard guard{lock_};
   if (!use(migrator_.policies(), *migration, values, why)) return Errno::einval;
   set_kept();
-  note_change("migration", text);
+  note_change(changes_, "migration", text);
   announce();  // cores that sleep ask by the new policy
   return {};
 }

@@ -111,7 +111,9 @@ class SchedulingManager {
   [[nodiscard]] CoreSet shown_mask(const CoreSet& asked, bool real_time) const {
     return groups_.shown(asked, real_time, usable());
   }
-  // The calling core has looked at all its threads after a change (MessageType::core_groups).
+  // The calling core has looked at all its threads after a change of the queues (MessageType::queues).
+  void queues_taken();
+  // … of the groups (MessageType::core_groups).
   void groups_taken();
   void count_moved_by_groups() { groups_.count_moved(); }
   // One interval of a dynamic ratio has passed (DynamicRatio).
@@ -119,7 +121,8 @@ class SchedulingManager {
 
   // ---- any core, from a thread's step ------------------------------------------------------------------------------
   // Changes the policy of all cores, the timeline also of some only; each core changes it at its next look, which this causes.
-  // `text`: as policy_choice.h reads it. einval: refused for `why`; enomem. Then nothing changed.
+  // `text`: as policy_choice.h reads it. einval: refused for `why`; ebusy, too: an older change of the same is still under way on
+  // one of these cores; enomem. Then nothing changed, on no core.
   Result<void> set_algorithm(std::string_view text, sched::Refusal& why, const CoreSet& where = CoreSet::all()) EXCLUDES(lock_);
   Result<void> set_placement(std::string_view text, sched::Refusal& why) EXCLUDES(lock_);
   Result<void> set_migration(std::string_view text, sched::Refusal& why) EXCLUDES(lock_);
@@ -127,13 +130,12 @@ class SchedulingManager {
   // (engine/recorded_timeline.h, engine/decision_recorder.h). After the trace was switched. enomem: timelines stay as they are, and if
   // they were to be recorded, all the rest as well.
   Result<void> record_decisions(bool recorded) EXCLUDES(lock_);
-  // "global": one queue for all cores; "per-core": one for each. Threads that wait move over.
+  // "global": one queue for all cores; "per-core": one for each. Threads that wait move over. Errors as set_algorithm().
   Result<void> set_queues(std::string_view text, sched::Refusal& why) EXCLUDES(lock_);
   // "waker": who wakes a thread that sleeps becomes its home, and places it; "home": its home does, where it slept.
   Result<void> set_wakes(std::string_view text, sched::Refusal& why) EXCLUDES(lock_);
   [[nodiscard]] bool wakers_place() const { return wakers_place_.load(Order::relaxed); }
-  // Partitions the cores, or unites them. einval: refused, ebusy: the last change is still under way, both with the reason
-  // in `why`; nothing changed. Also in the boot context.
+  // Partitions the cores, or unites them. Errors as set_algorithm(). Also in the boot context.
   Result<void> set_groups(std::string_view text, sched::Refusal& why) EXCLUDES(lock_);
 
   // Policies, then a table with a line for each core: text for /proc. Writes at most `size` bytes, returns how many.
@@ -149,6 +151,8 @@ class SchedulingManager {
     const sched::AlgorithmDescriptor* algorithm;
     sched::TunableValues values;
   };
+  // False: a change of `what` is still `under_way` on some cores, and `why` says so.
+  bool is_complete(std::string_view what, const CoreSet& under_way, sched::Refusal& why) const REQUIRES(lock_);
   template <class ChoiceOf>
   Errno spread(const CoreSet& where, ChoiceOf&& choice_of) REQUIRES(lock_);
   // Makes all cores look at what they are asked for; the calling one when its step is over.
@@ -173,6 +177,8 @@ class SchedulingManager {
   u32 cores_expected_ GUARDED_BY(lock_) = 0;  // no core with this number or a higher one has a scheduler
   AtomicCoreSet ready_;  // cores whose scheduler is complete
   sched::GlobalQueue global_queue_;
+  AtomicCoreSet queues_taking_;  // cores that have not read the message about the last change of it
+  Atomic<u64> changes_{0};  // of policies since start, counted under lock_
   Atomic<bool> wakers_place_{false};  // changed under lock_; effective for each thread when it goes to sleep
   AtomicCoreSet real_time_waits_;  // cores that look for other cores; each sets its own
   sched::CoreGroups groups_;  // changed under lock_

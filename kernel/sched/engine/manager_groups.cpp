@@ -71,10 +71,7 @@ Result<void> SchedulingManager::set_groups(std::string_view text, sched::Refusal
   if (wanted.method == nullptr) return Errno::einval;
   const CoreSet online = usable();
   LockGuard guard{lock_};
-  if (groups_.under_way()) {
-    why.length = format_to(why.text, "the last change has not reached all cores yet").size();
-    return Errno::ebusy;
-  }
+  if (!is_complete("the groups", groups_.under_way_on(), why)) return Errno::ebusy;
   if (wanted.method->method == nullptr && groups_.none()) return {};
   u32 share = 0;
   if (wanted.method->method != nullptr) {
@@ -85,7 +82,7 @@ Result<void> SchedulingManager::set_groups(std::string_view text, sched::Refusal
   interleave::point();
   tell_groups(online);
   dynamic_ratio_.set(this_core(), wanted.dynamic() ? wanted.values.time(sched::GroupTunables::interval) : Duration{});
-  note_change("groups", text);
+  note_change(changes_, "groups", text);
   return {};
 }
 

@@ -9,12 +9,19 @@ namespace corral {
 Result<void> SchedulingManager::set_queues(std::string_view text, sched::Refusal& why) {
   bool global = false;
   if (!sched::choose_queues(text, global, why)) return Errno::einval;
+  const CoreSet online = usable();
   LockGuard guard{lock_};
+  if (!is_complete("the queues", queues_taking_.snapshot(Order::acquire), why)) return Errno::ebusy;
+  queues_taking_.assign(online, Order::relaxed);
   global_queue_.set_in_use(global);
   Core& here = this_core();
   here.outbox().send_also(here.scheduler->queues_, {MessageType::queues, {}}, cores());
-  note_change("queues", text);
+  note_change(changes_, "queues", text);
   return {};
+}
+
+void SchedulingManager::queues_taken() {
+  queues_taking_.remove(this_core().id(), Order::acq_rel);
 }
 
 void SchedulingManager::ask_to_look(CoreId core) {
@@ -38,7 +45,7 @@ Result<void> SchedulingManager::set_wakes(std::string_view text, sched::Refusal&
   if (!sched::choose_wakes(text, waker, why)) return Errno::einval;
   LockGuard guard{lock_};
   wakers_place_.store(waker, Order::relaxed);
-  note_change("wakes", text);
+  note_change(changes_, "wakes", text);
   return {};
 }
 

@@ -66,6 +66,7 @@ size_t SchedulingManager::describe_scheduling(char* to, size_t size) const {
   used += describe_groups(to + used, size - used);
   line("tick {} ns\nplacement violations {}\nmigration violations {}\ngroups violations {}\nmasks widened {}\n", tick_,
        placer_.policies().violations(), migrator_.policies().violations(), groups_.violations(), widened_.load(Order::relaxed));
+  line("changes of policies {}\n", changes_.load(Order::relaxed));
   line("invariants violated {}\n", invariants::count());
   line("core algorithm runnable coming   weight   switches preemptions   moved_in  moved_out         idle_ns violations\n");
   const Instant now = clock::now();

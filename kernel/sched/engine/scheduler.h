@@ -154,8 +154,11 @@ class Scheduler final : public Device, private sched::FallbackListener {
   void fell_back(sched::RunQueue& queue, sched::SchedulingAlgorithm& failed, sched::Misdeed misdeed, sched::PolicyCall call,
                  Instant now) override;
   void adopt(Installation& installation, Instant now);
-  // Any core: `installation` (made by prepare()) is to be adopted at this core's next look.
+  // Any core: `installation` (made by prepare()) is to be adopted at this core's next look; an older wish that is_changing() is
+  // forgotten.
   void want_algorithm(Installation& installation);
+  // Any core: what was wanted has not been adopted yet.
+  [[nodiscard]] bool is_changing() const { return wanted_.load(Order::acquire) != nullptr; }
   // Own core: adopts what another core wants.
   void look(Instant now);
   void continue_until(Instant until, Instant now);
