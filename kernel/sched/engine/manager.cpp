@@ -201,7 +201,8 @@ Result<void> SchedulingManager::set_placement(std::string_view text, sched::Refu
 
 bool SchedulingManager::is_complete(std::string_view what, const CoreSet& under_way, sched::Refusal& why) const {
   if (under_way.empty()) return true;
-  why.length = format_to(why.text, "the last change of {} has not reached core {} yet; try again", what, under_way.lowest()).size();
+  why.length =
+      format_to(why.text, "the last change of {} has not reached core {} yet; try again", what, under_way.lowest()).size();
   return false;
 }
 
