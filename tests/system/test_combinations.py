@@ -5,6 +5,7 @@ And policies change ten thousand times under hackbench. Names come from the page
 
 import itertools
 import random
+import re
 import unittest
 import zlib
 
@@ -14,6 +15,7 @@ from lab.testing.selection import exhaustive
 SEED = 11
 SAMPLE = 6
 KINDS = ("algorithm", "placement", "migration", "groups")
+ARRANGEMENTS = ("queues", "wakes")  # options with a choice of words, which are no policies
 WAKES = ("home", "waker")  # half of them with either
 # Never takes a core away: programs that wait in loops would wait for ever.
 WITHOUT_PREEMPTION = ("fifo",)
@@ -23,6 +25,12 @@ SUITE = ("for i in 1 2 3 4; do (echo $i | cat | cat) & done; wait; "
 PREEMPTED = "/tests/forktest > /dev/null && /tests/futexqueues > /dev/null && /tests/futexstress > /dev/null"
 CHANGES = 10_000
 PATIENCE_SECONDS = 900.0
+
+
+def _names(kind: str) -> list[str]:
+    if kind in ARRANGEMENTS:
+        return boot_options.kinds()[f"sched.{kind}"].split("|")
+    return list(boot_options.policies()[f"sched.{kind}"])
 
 
 class Boots(unittest.TestCase):
@@ -53,20 +61,48 @@ class Boots(unittest.TestCase):
 
 
 class Changes(unittest.TestCase):
+    """Of everything that can be chosen, first in, first out as well: those that wait in hackbench sleep."""
+
+    KINDS = ("algorithm", "placement", "algorithm", "migration", "algorithm", "queues", "groups", "wakes")
+    # A change that finds the last one of its kind under way is refused, and made again; who counts knows what was taken.
+    CHANGE = ("made=0; change() { tries=0; until { echo \"$1 $2\" > /proc/sched; } 2> /dev/null; do tries=$((tries+1)); "
+              "[ $tries -lt 20000 ] || return 1; [ $((tries%100)) -ne 0 ] || sleep 0.01; done; made=$((made+1)); }")
+    IN_A_TURN = 40
+    MADE = re.compile(r"^made (\d+)$", re.MULTILINE)
+    COUNTED = re.compile(r"^changes of policies (\d+)$", re.MULTILINE)
+
+    def turn(self) -> list[str]:
+        """What is chosen again and again; `none` never when there are no groups already, which would be no change."""
+        chance = random.Random(SEED)
+        names = {kind: _names(kind) for kind in self.KINDS}
+        for kind in names:
+            chance.shuffle(names[kind])
+            names[kind].sort(key="none".__eq__)
+        each = {kind: itertools.cycle(names[kind]) for kind in names}
+        return [f"{kind} {next(each[kind])}" for kind in itertools.islice(itertools.cycle(self.KINDS), self.IN_A_TURN)]
+
     def test_ten_thousand_under_hackbench_lose_nobody(self) -> None:
+        turn = self.turn()
+        self.assertEqual({choice for choice in turn if choice.startswith("algorithm")},
+                         {f"algorithm {name}" for name in _names("algorithm")})
         with guest.corral(4, initramfs=debian.initramfs(), options="quiet", memory_mib=debian.MEMORY_MIB,
                           patience=PATIENCE_SECONDS) as machine:
             machine.prompt()
-            found = {kind: [name for name in boot_options.policies()[f"sched.{kind}"] if name not in WITHOUT_PREEMPTION] for kind in KINDS}
-            chance = random.Random(SEED)
-            turn = "; ".join(f"echo {kind} {chance.choice(found[kind])} > /proc/sched"
-                             for kind in itertools.islice(itertools.cycle(("algorithm", "placement", "algorithm", "migration")), 40))
+            before = int(self.COUNTED.findall(machine.run("cat /proc/sched").output)[0])
+            self.assertEqual(machine.run(self.CHANGE).status, 0)
+            changes = " && ".join(f"change {choice}" for choice in turn)
             answer = machine.run("(while [ ! -e /tmp/over ]; do hackbench -g 2 -f 10 -l 50 > /dev/null || exit 1; "
                                  f"hackbench -T -p -g 2 -f 10 -l 50 > /dev/null || exit 1; echo round; done) & n=0; "
-                                 f"while [ $n -lt {CHANGES // 40} ]; do {turn}; n=$((n+1)); done; touch /tmp/over; wait $!")
+                                 f"while [ $n -lt {CHANGES // self.IN_A_TURN} ]; do {changes} || break; n=$((n+1)); done; "
+                                 "touch /tmp/over; echo made $made; wait $!")
             self.assertEqual(answer.status, 0, answer.output[-2000:])
             self.assertIn("round", answer.output, "hackbench ran all the time")
-            self.assertEqual(soak.violations(machine.run("cat /proc/sched").output), 0)
+            self.assertEqual(self.MADE.findall(answer.output), [str(CHANGES)], answer.output[-2000:])
+            state = machine.run("cat /proc/sched").output
+            self.assertEqual(soak.violations(state), 0)
+            self.assertEqual(int(self.COUNTED.findall(state)[0]) - before, CHANGES, "as the kernel counts them")
+            last = [choice.split()[1] for choice in turn if choice.startswith("algorithm")][-1]
+            self.assertRegex(state, rf"(?m)^algorithm {last}:")
 
 
 if __name__ == "__main__":
