@@ -30,9 +30,8 @@ constexpr OptionDescription table[] = {
     flag("quiet", &O::quiet, "show only warnings and errors on the consoles"),
     choice("log.level", &O::log_level, "error|warning|notice|info|debug", "the least important lines that consoles show"),
     number("timer.hz", &O::timer_hz, 10, 10'000, "ticks of the scheduler in a second"),
-    number(
-        "sched.patience", &O::patience_ms, 0, 3'600'000,
-        "milliseconds for each share of the core after which somebody who waits while others run counts as starved; 0: never"),
+    number("sched.patience", &O::patience_ms, 0, 3'600'000,
+           "milliseconds for each share after which somebody who waits while others run counts as starved; 0: never"),
     text("sched.algorithm", &O::algorithm, "scheduling algorithm of every core, with its tunables"),
     text("sched.placement", &O::placement, "placement policy for new and woken threads, with its tunables"),
     text("sched.migration", &O::migration, "migration policy for waiting and preempted threads, with its tunables"),
