@@ -8,9 +8,9 @@
 // another core) it is relative to minimum_ as it was at the last pick() or charge() of it. So it means the same on every
 // core, and nothing has to be told to the algorithm when an entity goes to sleep.
 #include <algorithm>
+
 #include "lib/planted.h"
 #include "lib/token_bucket.h"
-
 #include "sched/scheduling_algorithm.h"
 #include "sched/virtual_time.h"
 
