@@ -29,7 +29,7 @@ def wake(us: float, kind: str, number: int, core: int = 0) -> Wake:
 
 
 def made(us: float, number: int, core: int = 0) -> Placement:
-    return Placement(round(us * 1000), core, number, "created", core, 1, {core: 0})
+    return Placement(round(us * 1000), core, number, "created", core, 1, "threads", {core: 0})
 
 
 def interrupt(us: float, begins: bool, core: int = 0) -> Interrupt:

@@ -127,8 +127,8 @@ def _cores_in(record: Record) -> tuple[int, ...]:
     match record:
         case Wake(core=core, target=target):
             return core, target
-        case Placement(core=core, chosen=chosen, load=load):
-            return core, chosen, *load
+        case Placement(core=core, chosen=chosen, scores=scores):
+            return core, chosen, *scores
         case _:
             return (record.core,)
 

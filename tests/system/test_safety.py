@@ -6,7 +6,6 @@ Names come from the kernel itself, so a new hostile policy is tested as soon as 
 import itertools
 import random
 import re
-import time
 import unittest
 
 from lab import build, guest, paths

@@ -23,16 +23,14 @@ void list(const CoreSet& candidates, CoreId chosen, std::span<const CoreStatisti
 
 }  // namespace
 
-CoreId Placer::choose(const SchedulingEntity& entity, PlacementReason reason, const CoreSet& candidates, CoreId here,
-                      Instant now, PlacementScores* scores) {
-  if (scores == nullptr) [[likely]]
-    return choose(entity, reason, candidates, here, now);
+CoreId Placer::choose_and_tell(const SchedulingEntity& entity, PlacementReason reason, const CoreSet& candidates, CoreId here,
+                               Instant now, PlacementScores& scores) {
   const PlacementSlot& slot = policies_.in_force();
   const CoreId chosen = choose(entity, reason, candidates, here, now);
-  list(candidates, chosen, statistics_, *scores);
+  list(candidates, chosen, statistics_, scores);
   const bool asked = entity.real_time == 0 && &slot == &policies_.in_force();  // and did not fail
-  if (asked && scores->candidates > 1)
-    take_scores({entity, reason, candidates, words_.load(Order::relaxed), here, now}, slot, *scores);
+  if (asked && scores.candidates > 1)
+    take_scores({entity, reason, candidates, words_.load(Order::relaxed), here, now}, slot, scores);
   return chosen;
 }
 

@@ -40,7 +40,11 @@ class Placer {
                               Instant now);
   // The same; `scores`, if there are any, tells what was made of the candidates, a moment after that.
   [[nodiscard]] CoreId choose(const SchedulingEntity& entity, PlacementReason reason, const CoreSet& candidates, CoreId here,
-                              Instant now, PlacementScores* scores);
+                              Instant now, PlacementScores* scores) {
+    if (scores != nullptr) [[unlikely]]
+      return choose_and_tell(entity, reason, candidates, here, now, *scores);
+    return choose(entity, reason, candidates, here, now);
+  }
   // The core of `candidates` where `entity`, of the real-time class, would run at once; CoreId{max_cores}: none.
   [[nodiscard]] CoreId lowest_below(const SchedulingEntity& entity, const CoreSet& candidates) const;
   // `entity`, in no queue, is to be enqueued on `to` next. Replaces an earlier assignment that has not arrived.
@@ -54,6 +58,8 @@ class Placer {
 
  private:
   CoreId choose_safely(const PlacementRequest& request, const PlacementSlot& failed, Misdeed misdeed);
+  CoreId choose_and_tell(const SchedulingEntity& entity, PlacementReason reason, const CoreSet& candidates, CoreId here,
+                         Instant now, PlacementScores& scores);
   void take_scores(const PlacementRequest& request, const PlacementSlot& slot, PlacementScores& scores);
 
   SafePlacement safe_policy_;
