@@ -36,9 +36,9 @@ def shown(found: str | None, worse: str) -> str:
     return "-" if found is None else worse if found == WORSE else found
 
 
-def summed(claim: str, verdicts: Sequence[str | None]) -> str:
-    """`claim`: what OK says of a figure."""
+def summed(claim: str, verdicts: Sequence[str | None], tolerance: float) -> str:
+    """`claim`: what OK says of a figure; `tolerance`: as it was judged with."""
     compared = [found for found in verdicts if found is not None]
     chance, missing = compared.count(BY_CHANCE), len(verdicts) - len(compared)
     by_chance = f"; {chance} more are higher only by chance (p >= {CHANCE})" if chance else ""
-    return f"{claim}: {compared.count(OK)} of {len(compared)} compared{by_chance}" + (f"; {missing} not comparable." if missing else ".")
+    return f"{claim}, within {tolerance:.1%}: {compared.count(OK)} of {len(compared)} compared{by_chance}" + (f"; {missing} not comparable." if missing else ".")

@@ -172,7 +172,7 @@ def report(results: Results, plan: Plan) -> list[str]:
         verdicts += more
     if plan.policies and "corral" in plan.systems and POLICY_CORES in plan.cores:
         out += _policies(found, plan)
-    return [*out, "", beside.summed("No later than on Linux", verdicts)]
+    return [*out, "", beside.summed("No later than on Linux", verdicts, TOLERANCE)]
 
 
 def draw(results: Results, to: list[Path]) -> None:

@@ -179,7 +179,7 @@ def report(results: Results, plan: Plan) -> list[str]:
         lines, more = _times(results, plan, cores)
         out += lines
         verdicts += more
-    return [*out, "", beside.summed("No longer than on Linux", verdicts)]
+    return [*out, "", beside.summed("No longer than on Linux", verdicts, TOLERANCE)]
 
 
 def draw(results: Results, files: list[Path]) -> None:

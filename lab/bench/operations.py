@@ -175,7 +175,7 @@ def _costs(results: Results, plan: Plan) -> list[str]:
                      table.number(table.ratio(value_of(corral), value_of(linux)), 3),
                      beside.shown(verdicts[-1], "MORE"), operation.what])
     lines = table.lines(["operation", "Corral", "Linux", "ratio", "verdict", "what"], body)
-    return [*lines, "", beside.summed("At most as much as on Linux", verdicts)]
+    return [*lines, "", beside.summed("At most as much as on Linux", verdicts, TOLERANCE)]
 
 
 def _scaling(results: Results, plan: Plan, cores: int) -> list[str]:
@@ -190,7 +190,7 @@ def _scaling(results: Results, plan: Plan, cores: int) -> list[str]:
     head = ["operation", "Corral", "Linux", "Corral gains", "Linux gains", "verdict"]
     return ["", f"{cores} cores, a copy of the operation on each ({plan.by}); gain: operations in the same time as on "
             f"one core, ideal {cores}", "", *table.lines(head, body),
-            "", beside.summed("Scales at least as well as Linux", verdicts)]  # fmt: skip
+            "", beside.summed("Scales at least as well as Linux", verdicts, SCALE_TOLERANCE)]  # fmt: skip
 
 
 def report(results: Results, plan: Plan) -> list[str]:
