@@ -256,6 +256,9 @@ class Account(unittest.TestCase):
             text = machine.run("cat /proc/sched-dump").output
         self.assertRegex(text, r"(?m)^failure at \d+ core [0-3] migration test.shuttle call push: sent threads to and fro$")
         self.assertRegex(text, r"(?m)^  thread [1-9]\d*$")
+        for core in range(4):  # what it saw
+            self.assertRegex(text, rf"(?m)^  core {core} threads \d+$")
+        self.assertRegex(text, r"(?m)^  decided \d+ thread [1-9]\d* until \d+$")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ namespace corral::sched::fallbacks {
 
 namespace {
 
-constexpr u32 entities_kept = 24;
+constexpr u32 entities_kept = 24, cores_kept = 32;
 
 struct Record {
   Instant when{};
@@ -25,6 +25,11 @@ struct Record {
     u32 weight;
     u32 real_time;
   } waiting[entities_kept] = {};
+  u32 core_count = 0;  // of a policy of the whole machine
+  struct {
+    CoreId core;
+    u32 threads;
+  } cores[cores_kept] = {};
   u32 decision_count = 0;
   RunQueue::PastDecision decisions[RunQueue::decisions_kept];
   Atomic<bool> complete{false};
@@ -52,6 +57,17 @@ Record* begin(const char* kind, const PolicyDescription& policy, const TunableVa
   return &record;
 }
 
+void keep(Record& record, RunQueue& queue) {
+  queue.for_each_waiting([&](const SchedulingEntity& entity) {
+    if (record.waiting_count < entities_kept) {
+      record.waiting[record.waiting_count] = {entity.number, entity.weight, entity.real_time};
+    }
+    ++record.waiting_count;
+  });
+  queue.for_each_decision(
+      [&](const RunQueue::PastDecision& decision) { record.decisions[record.decision_count++] = decision; });
+}
+
 }  // namespace
 
 void note_timeline(RunQueue& queue, const AlgorithmDescriptor& failed, const TunableValues& values, Misdeed misdeed,
@@ -59,21 +75,19 @@ void note_timeline(RunQueue& queue, const AlgorithmDescriptor& failed, const Tun
   Record* record = begin("algorithm", failed, values, misdeed, call, queue.core(), now);
   if (record == nullptr) return;
   record->running = queue.running() != nullptr ? queue.running()->number : 0;
-  queue.for_each_waiting([&](const SchedulingEntity& entity) {
-    if (record->waiting_count < entities_kept) {
-      record->waiting[record->waiting_count] = {entity.number, entity.weight, entity.real_time};
-    }
-    ++record->waiting_count;
-  });
-  queue.for_each_decision(
-      [&](const RunQueue::PastDecision& decision) { record->decisions[record->decision_count++] = decision; });
+  keep(*record, queue);
   record->complete.store(true, Order::release);
 }
 
-void note_shared(const char* kind, const PolicyDescription& failed, const TunableValues& values, const PolicyFailure& failure) {
+void note_shared(const char* kind, const PolicyDescription& failed, const TunableValues& values, const PolicyFailure& failure,
+                 RunQueue* queue, std::span<const CoreStatistics> numbers, const CoreSet& cores) {
   Record* record = begin(kind, failed, values, failure.misdeed, failure.call, failure.here, failure.now);
   if (record == nullptr) return;
   record->running = failure.thread;
+  if (queue != nullptr) keep(*record, *queue);
+  cores.for_each([&](CoreId core) {
+    if (record->core_count < cores_kept) record->cores[record->core_count++] = {core, numbers[core.value].load()};
+  });
   record->complete.store(true, Order::release);
 }
 
@@ -109,6 +123,7 @@ size_t describe(char* to, size_t size, Duration tick) {
       line("  waits {} weight {} real-time {}\n", record.waiting[i].number, record.waiting[i].weight,
            record.waiting[i].real_time);
     }
+    for (u32 i = 0; i < record.core_count; ++i) line("  core {} threads {}\n", record.cores[i].core, record.cores[i].threads);
     for (u32 i = 0; i < record.decision_count; ++i) {
       const RunQueue::PastDecision& decision = record.decisions[i];
       line("  decided {} thread {} until {}\n", decision.when.ns, decision.number, decision.until.ns);

@@ -14,8 +14,10 @@ inline constexpr u32 kept = 16;  // records; later ones are only counted
 // The core itself, interrupts off, any lock but the log's.
 void note_timeline(RunQueue& queue, const AlgorithmDescriptor& failed, const TunableValues& values, Misdeed misdeed,
                    PolicyCall call, Instant now);
-// A policy of the whole machine. `kind`: "placement", "migration" or "groups". Any core, interrupts off, any lock but the log's.
-void note_shared(const char* kind, const PolicyDescription& failed, const TunableValues& values, const PolicyFailure& failure);
+// A policy of the whole machine, of `cores`, whose `numbers` it saw. `kind`: "placement", "migration" or "groups"; `queue`: of the core
+// that asked, which is the caller; null: it has none yet. Interrupts off, any lock but the log's.
+void note_shared(const char* kind, const PolicyDescription& failed, const TunableValues& values, const PolicyFailure& failure,
+                 RunQueue* queue, std::span<const CoreStatistics> numbers, const CoreSet& cores);
 // A timeline's object that could not be made; nothing was replaced.
 void note_not_made(const AlgorithmDescriptor& failed);
 

@@ -63,6 +63,15 @@ bool use(Slots& slots, const Descriptor& descriptor, const sched::TunableValues&
 constinit sched::PlacementRecorder placement_recorder;
 constinit sched::MigrationRecorder migration_recorder;
 
+// In a listener of failures: on the core that asked.
+void note_shared(const char* kind, const sched::PolicyDescription& failed, const sched::TunableValues& values,
+                 const sched::PolicyFailure& failure) {
+  SchedulingManager& manager = scheduling();
+  Scheduler* asking = manager.scheduler(failure.here);
+  sched::RunQueue* queue = asking != nullptr ? &asking->queue() : nullptr;
+  sched::fallbacks::note_shared(kind, failed, values, failure, queue, manager.all_statistics(), manager.cores());
+}
+
 }  // namespace
 
 constinit SchedulingManager SchedulingManager::the_manager;
@@ -80,15 +89,15 @@ Result<void> SchedulingManager::initialise(const Options& options) {
   if (algorithm == nullptr || placement == nullptr || migration == nullptr) return Errno::einval;
   if (placer_.policies().empty()) {
     placer_.policies().set_listener([](const auto& failed, const auto& values, const sched::PolicyFailure& failure) {
-      sched::fallbacks::note_shared("placement", failed, values, failure);
+      note_shared("placement", failed, values, failure);
     });
     migrator_.policies().set_listener([](const auto& failed, const auto& values, const sched::PolicyFailure& failure) {
-      sched::fallbacks::note_shared("migration", failed, values, failure);
+      note_shared("migration", failed, values, failure);
       LockGuard guard{scheduling().lock_};
       scheduling().set_kept();
     });
     groups_.set_listener([](const auto& failed, const auto& values, const sched::PolicyFailure& failure) {
-      sched::fallbacks::note_shared("groups", failed, values, failure);
+      note_shared("groups", failed, values, failure);
     });
     TRY(add_policies(placer_.policies(), sched::placements()));
     TRY(add_policies(migrator_.policies(), sched::migrations()));

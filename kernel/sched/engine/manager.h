@@ -92,6 +92,7 @@ class SchedulingManager {
 
   [[nodiscard]] Scheduler* scheduler(CoreId core) const;  // null: none (yet)
   [[nodiscard]] const sched::CoreStatistics& statistics(CoreId core) const { return placer_.statistics(core); }
+  [[nodiscard]] std::span<const sched::CoreStatistics> all_statistics() const { return placer_.all_statistics(); }
   [[nodiscard]] Duration tick() const { return tick_; }
   [[nodiscard]] CoreSet cores() const { return ready_.snapshot(Order::acquire); }
   [[nodiscard]] std::string_view algorithm_name() const { return algorithm_.load(Order::acquire)->name; }

@@ -106,6 +106,8 @@ class Scheduler final : public Device, private sched::FallbackListener {
   [[nodiscard]] bool may_be_given() const {
     return kept_.load(Order::relaxed) != keeps_all && !planted(Plant::missing_domains);
   }
+  // Own core.
+  [[nodiscard]] sched::RunQueue& queue() { return queue_; }
   // See RunQueue.
   [[nodiscard]] u32 spare() const { return queue_.spare(); }
   template <class Visitor>
