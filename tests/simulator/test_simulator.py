@@ -158,9 +158,15 @@ class Starvation(unittest.TestCase):
         return report
 
     def test_who_lets_somebody_starve_gives_way_to_the_engines_own(self):
-        """Turns of two seconds, whatever the weight: the heavy one waits for half a minute, unless somebody looks."""
+        """Who runs is always at the beginning of its quantum, as boosts come before that ends: the other would wait for two minutes."""
+        tasks = {"first": {"loop": 1, "run": 120_000_000}, "second": {"loop": 1, "run": 1_000_000}}
+        machine = {"cores": 1, "tick_ns": 100_000_000}  # so that a quantum may have ten seconds
+        report = run({"machine": machine, "tasks": tasks}, algorithm="mlfq:quantum=10000,boost=1000000", migration="none")
+        self.assertEqual((report["unfinished"], report["violations"], report["per_core"][0]["algorithm"]), (0, 1, "safe"))
+
+    def test_long_turns_whatever_the_weight_are_fair(self):
         report = self.simulated("rr:quantum=50000")
-        self.assertEqual((report["violations"], report["per_core"][0]["algorithm"]), (1, "safe"))
+        self.assertEqual((report["violations"], report["per_core"][0]["algorithm"]), (0, "rr"))
 
     def test_a_policy_that_means_to_hold_back_does(self):
         for algorithm in ("fifo", "mlfq:boost=0"):

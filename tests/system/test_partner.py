@@ -7,6 +7,7 @@ from unittest import mock
 
 from lab import guest, linux
 from lab.bench import hangs, mandelbrot, systems
+from lab.problem import Problem
 from lab.testing.selection import slow
 
 WORKLOAD = mandelbrot.Workload("80x25", 2000, "double")
@@ -39,10 +40,10 @@ class Hangs(unittest.TestCase):
     def test_who_has_not_begun_in_time_is_booted_again_if_it_is_linux(self) -> None:
         said = self.enterContext(contextlib.redirect_stderr(io.StringIO()))
         self.enterContext(mock.patch.object(systems, "LINUX_BEGINS_SECONDS", 0.1))
-        with self.assertRaisesRegex(guest.GuestFailure, linux.BEGIN):
+        with self.assertRaisesRegex(Problem, linux.BEGIN):
             results("linux", "qemu", 2)
         self.assertEqual(said.getvalue().count("booted again"), hangs.BOOTS - 1)
-        with self.assertRaisesRegex(guest.GuestFailure, "did not end"):
+        with self.assertRaisesRegex(Problem, "did not end"):
             systems.run("corral", "qemu", 2, systems.Job("sleep 1000", {}), patience=5)
         self.assertEqual(said.getvalue().count("booted again"), hangs.BOOTS - 1)
 

@@ -91,7 +91,7 @@ class Replay(unittest.TestCase):
     def test_ten_thousand_decisions_of_each_timeline_and_placement(self) -> None:
         for algorithm, placement, _ in sets():
             with self.subTest(algorithm=algorithm, placement=placement):
-                found = self.decided((algorithm, placement, "none"), 80, cores=8)
+                found = self.decided((algorithm, placement, "none"), 90, cores=8)
                 self.assertGreaterEqual(found[f"algorithm {algorithm}"], WANTED)
                 self.assertGreaterEqual(found[f"placement {placement}"], WANTED)
 

@@ -245,7 +245,7 @@ class Control(SharedGuest, unittest.TestCase):
         found = self.records(f"taskset 1 {program}", "on", kinds=(0, records.LOST))
         self.assertTrue(any(isinstance(record, records.Loss) for record in found))
         called = names(found)
-        self.assertIn(["other", "dd"], called.values())
+        self.assertIn(["other", "dd"], [names[-2:] for names in called.values()])
         self.assertNotIn("<...>", sum(called.values(), []))
 
     def test_a_change_of_policy_is_told(self) -> None:

@@ -56,7 +56,7 @@ class Cost(unittest.TestCase):
 class CostOfLoads(unittest.TestCase):
     def test_of_hackbench(self) -> None:
         loads = tuple(load.BY_NAME[name] for name in ("processes-pipe", "threads-socket"))
-        results = Results(tracing.NAME, tuple(tracing.once(tracing.Plan(("corral",), loads, 1, quick=False), "corral")))
+        results = Results(tracing.NAME, tuple(tracing.once(tracing.Plan(("corral",), loads, 3, quick=False), "corral")))
         for one in loads:
             with self.subTest(load=one.name):
                 cost = tracing.cost(results, "corral", one, "all")
