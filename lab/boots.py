@@ -35,9 +35,12 @@ PROGRAMS = (DRAWING, PIPES, "/tests/musl_pthreads", DRAWING, PIPES, "/tests/affi
             "/tests/futextest && /tests/futexqueues && /tests/futexstress")
 # Not fifo, which never takes a core away: programs that wait in loops would wait for ever.
 ALGORITHMS = ("cfs", "eevdf", "mlfq", "rr", "stride")
-PLACEMENTS = ("least-loaded", "random", "round-robin", "affinity", "blend", "least-busy", "least-weight")
+PLACEMENTS = ("least-loaded", "random", "round-robin", "affinity", "blend", "least-busy", "least-weight", "cache-aware",
+              "least-loaded", "resource-aware", "random")
 MIGRATIONS = ("pull", "both", "none", "push")
 GROUPS = ("none", "affinity-mask", "blocked-migration", "run-queue-entry")
+QUEUES = ("per-core", "per-core", "per-core", "global", "per-core", "per-core", "per-core")
+WAKES = ("home", "waker", "home")
 WITHOUT_GROUPS = ("/tests/affinitytest",)  # want every core for themselves
 
 
@@ -93,8 +96,8 @@ class Seeded:
 
 
 def seeded(cores: int, seed: int) -> Seeded:
-    # 5, 7 and 192 have no common divisor: of any 6720 seeds in a row each runs another combination. All groups soon: the next
-    # one with each dozen of seeds, another one for the same migration with each four dozens.
+    # 5, 7, 11 and 192 have no common divisor: of any 73,920 seeds in a row each runs another combination. All groups soon: the
+    # next one with each dozen of seeds, another one for the same migration with each four dozens.
     dozen = seed // len(PROGRAMS)
     program = PROGRAMS[seed % len(PROGRAMS)]
     groups = GROUPS[(dozen + dozen // len(MIGRATIONS)) % len(GROUPS)]
@@ -103,7 +106,9 @@ def seeded(cores: int, seed: int) -> Seeded:
     options = (f"sched.algorithm={ALGORITHMS[seed % len(ALGORITHMS)]} "
                f"sched.placement={PLACEMENTS[seed % len(PLACEMENTS)]} "
                f"sched.migration={MIGRATIONS[dozen % len(MIGRATIONS)]} "
-               f"sched.groups={groups}")
+               f"sched.groups={groups} "
+               f"sched.queues={QUEUES[seed % len(QUEUES)]} "
+               f"sched.wakes={WAKES[dozen % len(WAKES)]}")
     return Seeded(cores, seed, options, ["sh", "-c", f"{COUNT_CORES}; {program}"])
 
 

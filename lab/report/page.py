@@ -8,9 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from lab.bench import published
-from lab.bench.results import Results, Row, over_seeds, spread
-from lab.report import charts, findings
+from lab.bench.results import Results, over_seeds, spread
+from lab.report import charts, findings, published
 
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 1200px; margin: 0 auto; padding: 0 1.5rem 4rem; }
@@ -51,15 +50,15 @@ def of_results(name: str, results: Results, file: str) -> Section:
 def _table(results: Results) -> str:
     """A line for each point, what others published beside it."""
     ratios = findings.pairs(results)
-    known = results.bench == "mandelbrot"
+    columns = published.COLUMNS.get(results.bench, ())
     head = ["metric", "system", "instrument", "options", "cores", "threads", "seed", "median", "runs", "spread", "Corral / Linux"]
-    head += ["published InfOS s", "published Linux s"] if known else []
+    head += [title for title, _ in columns]
     body = []
     for row in results.rows:
         pair = ratios.get((row.instrument, row.cores, row.threads, row.metric, row.options)) if row.system == "corral" else None
         cells = [row.metric, row.system, row.instrument, row.options, str(row.cores), str(row.threads), str(row.seed or ""), f"{row.value:,g}",
                  str(len(row.samples)), f"±{spread(row):.1%}" if len(row.samples) > 1 else "", f"{pair[0] / pair[1]:.3f}" if pair else ""]
-        body.append(cells + (_published(row) if known else []))
+        body.append(cells + [cell(row) for _, cell in columns])
     words = 4  # columns of words
 
     def line(kind: str, cells: Sequence[str]) -> str:
@@ -68,11 +67,6 @@ def _table(results: Results) -> str:
 
     rows = "\n".join(line("td", cells) for cells in body)
     return f"<table>\n<thead>{line('th', head)}</thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
-
-
-def _published(row: Row) -> list[str]:
-    found = published.MANDELBROT.get((row.cores, row.threads)) if row.metric == "total_ms" else None
-    return [f"{found[1]:.3f}", f"{found[2]:.3f}"] if found else ["", ""]
 
 
 def text(sections: Sequence[Section], made: str) -> str:

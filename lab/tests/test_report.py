@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lab.bench.results import Results, Row
 from lab.main import main
-from lab.report import charts, findings, page, timeline
+from lab.report import charts, findings, page, published, timeline
 from lab.tests.test_trace import SAMPLE, record, switch, wake
 from lab.trace import records
 
@@ -107,6 +107,22 @@ class Page(unittest.TestCase):
             self.assertIn(part, own)
         self.assertNotIn("</script><b>", own)
         self.assertNotRegex(text, r"<(script|link|img)[^>]* (src|href)=")
+
+    def test_what_others_published_stands_beside(self) -> None:
+        grouped = "sched.groups=affinity-mask:layout={},ratio={}"
+        for bench, row, cells in (
+                ("mandelbrot", Row("corral", "bochs", 2, 2, "total_ms", 1.0), ["4.539", "4.584"]),
+                ("mandelbrot", Row("corral", "bochs", 2, 2, "compute_ms", 1.0), ["", ""]),
+                ("mandelbrot", Row("corral", "bochs", 8, 32, "total_ms", 1.0), ["", ""]),
+                ("matrix", Row("corral", "model", 4, 0, "5a.refills.kernel", 1), ["7,541,154"]),
+                ("matrix", Row("corral", "model", 1, 0, "3a.runtime_us", 1), ["2,363,275"]),
+                ("matrix", Row("corral", "model", 4, 0, "6c.cycles.user", 1), [""]),
+                ("groups", Row("corral", "model", 32, 5000, "sysbench.one.real-time-0.all_ms", 1.0, grouped.format("alternate", "1:1")), ["6,365.26"]),
+                ("groups", Row("corral", "model", 32, 5000, "sysbench.one.real-time-0.all_ms", 1.0, grouped.format("alternate", "2:1")), [""]),
+                ("groups", Row("corral", "model", 32, 5000, "threadload.one.real-time-50.all_ms", 1.0, grouped.format("alternate", "1:1")), [""]),
+                ("groups", Row("linux", "model", 32, 5000, "sysbench.one.real-time-0.all_ms", 1.0), [""])):
+            with self.subTest(bench=bench, metric=row.metric):
+                self.assertEqual([cell(row) for _, cell in published.COLUMNS[bench]], cells)
 
     def test_charts_of_a_sweep_name_what_differs(self) -> None:
         rows = tuple(Row("corral", "simulator", 4, 8, "moves", 1.0, f"sched.algorithm={name} clock=pit", better="neither") for name in ("cfs", "rr"))
