@@ -35,6 +35,7 @@ PROGRAMS = (DRAWING, PIPES, "/tests/musl_pthreads", DRAWING, PIPES, "/tests/affi
             "/tests/futextest && /tests/futexqueues && /tests/futexstress")
 # Not fifo, which never takes a core away: programs that wait in loops would wait for ever.
 ALGORITHMS = ("cfs", "eevdf", "mlfq", "rr", "stride")
+# How many stand in a list matters to `seeded`: some stand there more than once.
 PLACEMENTS = ("least-loaded", "random", "round-robin", "affinity", "blend", "least-busy", "least-weight", "cache-aware",
               "least-loaded", "resource-aware", "random")
 MIGRATIONS = ("pull", "both", "none", "push")
