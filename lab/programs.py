@@ -35,6 +35,11 @@ TRIALS = (
           r" *PID COMMAND\n +1 init\n3\n1\n3\n1\n"),
     Trial("util-linux", "taskset, nice, flock, lscpu, findmnt", "taskset -c 2 nproc; nice -n 5 nice; "
           "flock /tmp/lock echo locked; lscpu | grep -c '^CPU(s): *4'; findmnt -n -o FSTYPE /proc", r"1\n5\nlocked\n1\nproc\n"),
+    Trial("chrt, renice, uclampset", "classes and weights of a running thread changed; what is out of range or not there refused",
+          "sleep 60 & chrt -f -p 10 $!; chrt -p $! | tail -1 | tail -c 3; chrt -o -p 0 $!; renice -n 5 -p $! > /dev/null; ps -o ni= -p $!; "
+          "chrt -f -p 100 $! 2> /dev/null || echo refused; taskset -p 0xf0 $! 2>&1 > /dev/null | sed 's/.*: //'; "
+          "uclampset -m 100 -p $! 2>&1 > /dev/null | sed 's/.*: //'; kill $!",
+          r"10\n +5\nrefused\nInvalid argument\nOperation not supported\n"),
     Trial("htop", "draws its first screen with a meter for each core; the meters move",
           "(sleep 4; printf q) | TERM=linux timeout --foreground 20 htop > /tmp/screen; grep -ac Tasks /tmp/screen", r"1\n"),
     Trial("python3", "the interpreter, its library, threads", "timeout 120 python3 /host/threads.py", r"threads 4000 True\n"),
