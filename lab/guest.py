@@ -79,10 +79,14 @@ class Guest:
             gdb=f"unix:{self.gdb_socket},server=on,wait=off" if gdb else None,
         )
         self.started = time.monotonic()
-        self._child = emulators.start(
-            qemu.command(machine, boot, wiring),
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        )  # fmt: skip
+        try:
+            self._child = emulators.start(
+                qemu.command(machine, boot, wiring),
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            )  # fmt: skip
+        except BaseException:
+            shutil.rmtree(self._directory)
+            raise
         self._qmp: Qmp | None = None
 
     @property

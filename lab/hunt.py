@@ -120,9 +120,10 @@ def explore(hunt: Hunt, seeds: Sequence[int], jobs: int) -> Iterator[Catch]:
             yield done.result()
         whole = True
     finally:
+        pool.shutdown(wait=False, cancel_futures=True)
         if not whole:
             emulators.close()
-        pool.shutdown(cancel_futures=True)
+        pool.shutdown()
 
 
 def execute(values: Namespace, program: list[str]) -> int:

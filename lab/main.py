@@ -20,7 +20,7 @@ from lab.compare import main as compare
 from lab.command_line import compose
 from lab.machine import Folder, Machine, check_cores, memory_mib
 from lab.options import Parser, seed
-from lab.problem import WRONG_USE, Problem
+from lab.problem import INTERRUPTED, WRONG_USE, Problem
 from lab.report import main as report
 from lab.soak import main as soak
 from lab.sweep import main as sweep
@@ -294,7 +294,7 @@ def main(arguments: list[str]) -> int:
         return problem.status
     except KeyboardInterrupt:
         print("\ncorral: interrupted", file=sys.stderr)
-        return 130
+        return INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141

@@ -12,6 +12,7 @@ FAILED = 1
 WRONG_USE = 2
 TIMED_OUT = 124  # as coreutils' timeout
 GUEST_BROKE = 125  # panic, triple fault, or no exit status
+INTERRUPTED = 130  # as a shell says that SIGINT ended it
 
 
 class Problem(Exception):

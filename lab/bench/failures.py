@@ -1,4 +1,4 @@
-"""A measurement that fails half-way: a guest's failure is a Problem that says where, and what was measured before it is not lost."""
+"""A measurement that fails half-way or is interrupted: a guest's failure is a Problem that says where, and what was measured before it is not lost."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from lab.bench.results import Row
 from lab.guest import GuestFailure
-from lab.problem import GUEST_BROKE, Problem
+from lab.problem import GUEST_BROKE, INTERRUPTED, Problem
 
 
 class Unfinished(Problem):
@@ -20,11 +20,13 @@ class Unfinished(Problem):
 
 @contextmanager
 def keeping(rows: Sequence[Row]) -> Iterator[None]:
-    """Round what adds to `rows`: a Problem in it becomes an Unfinished."""
+    """Round what adds to `rows`: a Problem in it, and Ctrl-C, becomes an Unfinished."""
     try:
         yield
     except Problem as problem:
         raise Unfinished(problem, rows) from problem
+    except KeyboardInterrupt:
+        raise Unfinished(Problem("interrupted", status=INTERRUPTED), rows) from None
 
 
 @contextmanager

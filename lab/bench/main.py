@@ -20,7 +20,7 @@ from lab.bench.bench import Bench, declare
 from lab.bench.results import Results, medians, spread
 from lab.machine import check_cores
 from lab.options import Parser, choose
-from lab.problem import WRONG_USE, Problem
+from lab.problem import INTERRUPTED, WRONG_USE, Problem
 
 ALL: tuple[Bench[Any], ...] = (
     mandelbrot.BENCH, boot.BENCH, operations.BENCH, load.BENCH, latency.BENCH, matrix.BENCH, balance.BENCH, groups.BENCH, tracing.BENCH)  # fmt: skip
@@ -64,6 +64,8 @@ def execute_all(values: Namespace, _: list[str]) -> int:
         try:
             execute(bench, _usual(bench, values), [])
         except Problem as problem:
+            if problem.status == INTERRUPTED:
+                raise
             failed += 1
             outcome = f"FAILED: {problem.what.splitlines()[0]}"
             print(f"corral: {problem}", file=sys.stderr, flush=True)

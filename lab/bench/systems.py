@@ -119,7 +119,7 @@ def boots(instrument: str, cores: Sequence[int], systems: Sequence[str], runs: i
 def each(what: str, instrument: str, todo: Sequence[Turn], once: Callable[[Turn], list[Row]]) -> list[Row]:
     """What was measured in each boot of `todo`, in its order, shown as it goes on. In virtual time one boot for each core of the host at once.
 
-    Where one of them fails, failures.Unfinished with what the others gave.
+    Where one of them fails, or at Ctrl-C, failures.Unfinished with what the others gave.
     """
     rows: list[Row] = []
     lanes_at_once = (os.cpu_count() or 1) if instrument == "bochs" else 1
@@ -130,13 +130,12 @@ def each(what: str, instrument: str, todo: Sequence[Turn], once: Callable[[Turn]
             for done, ended in enumerate(as_completed(begun), start=1):
                 ended.result()
                 progress.of(done, len(todo), f"{begun[ended].system}, {begun[ended].cores} cores")
-        except Problem:
-            lanes.shutdown(cancel_futures=True)  # which waits for those that have begun
+        except BaseException as end:
+            lanes.shutdown(wait=False, cancel_futures=True)
+            if not isinstance(end, Problem):
+                emulators.close()
+            lanes.shutdown()  # waits for those that have begun
             rows += _measured(begun)
-            raise
-        except BaseException:
-            emulators.close()
-            lanes.shutdown(cancel_futures=True)
             raise
         rows += _measured(begun)
         progress.done(f"{len(rows)} results")

@@ -33,9 +33,10 @@ def here(points: Sequence[Point], jobs: int, patience: float | None) -> Done:
             yield waiting[done], done.result()
         whole = True
     finally:
+        pool.shutdown(wait=False, cancel_futures=True)
         if not whole:
             emulators.close()
-        pool.shutdown(cancel_futures=True)
+        pool.shutdown()
 
 
 def cluster(points: Sequence[Point], address: str, patience: float | None, wanted: Mapping[str, str]) -> Done:

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+import sys
 import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
 from lab import emulators
+from lab.problem import INTERRUPTED
 from lab.testing.tally import Results, Tally
 
 FORK = multiprocessing.get_context("fork")  # what was loaded before is there already
@@ -58,13 +59,16 @@ class _Reports:
 
 
 def _do(piece: Piece, reports: Connection) -> None:
-    with suppress(KeyboardInterrupt), tempfile.TemporaryDirectory(prefix="corral-lane-", ignore_cleanup_errors=True) as held:
-        tempfile.tempdir = held
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)  # KeyboardInterrupt: told by whoever started the lane
-        try:
-            piece.work(_Reports(reports))
-        finally:
-            emulators.close()
+    try:
+        with tempfile.TemporaryDirectory(prefix="corral-lane-", ignore_cleanup_errors=True) as held:
+            tempfile.tempdir = held
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+            try:
+                piece.work(_Reports(reports))
+            finally:
+                emulators.close()
+    except KeyboardInterrupt:  # told by whoever started the lane, who does not ask for the status then
+        sys.exit(INTERRUPTED)
 
 
 def _start(number: int, piece: Piece) -> tuple[Connection, _Lane]:

@@ -14,7 +14,7 @@ from lab.bench import failures, systems
 from lab.bench import main as benches
 from lab.bench.results import INSTRUMENTS, Results, Row, from_json
 from lab.guest import GuestFailure
-from lab.problem import GUEST_BROKE, Problem
+from lab.problem import GUEST_BROKE, INTERRUPTED, Problem
 
 
 class Benches(unittest.TestCase):
@@ -47,6 +47,11 @@ class Benches(unittest.TestCase):
         self.assertIn("FAILED: no such machine", said.getvalue())
         self.assertIn(f"{len(ran) - 1} measured, 1 failed", said.getvalue())
 
+    def test_an_interruption_stops_them(self) -> None:
+        with mock.patch.object(benches, "execute", side_effect=Problem("interrupted", status=INTERRUPTED)) as executed, \
+                contextlib.redirect_stdout(io.StringIO()), self.assertRaisesRegex(Problem, "interrupted"):
+            benches.execute_all(Namespace(quick=True, yes=True, verbose=False), [])
+        executed.assert_called_once()
 
     def test_a_guest_that_fails_does_not_stop_the_others_either(self) -> None:
         turns = [systems.Turn(1, "corral"), systems.Turn(1, "linux")]

@@ -4,13 +4,15 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
 from pathlib import Path
 from unittest import mock
 
-from lab import emulators, paths
+from lab import emulators, guest, paths
+from lab.machine import Boot, Machine
 from lab.problem import Problem
 
 COMMAND = """
@@ -104,6 +106,14 @@ class Closed(unittest.TestCase):
         with mock.patch.object(subprocess, "Popen") as launch, self.assertRaisesRegex(Problem, "no emulator is started"):
             emulators.start(["emulator"])
         launch.assert_not_called()
+
+    def test_a_guest_that_is_not_started_leaves_nothing(self) -> None:
+        """After Ctrl-C, a point of a sweep that had just begun."""
+        emulators.close()
+        with tempfile.TemporaryDirectory() as name, mock.patch.object(tempfile, "tempdir", name):
+            with self.assertRaisesRegex(Problem, "no emulator is started"):
+                guest.Guest(Machine(), Boot(Path("kernel")))
+            self.assertEqual(os.listdir(name), [])
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ import contextlib
 import io
 import threading
 import unittest
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future
 from unittest import mock
 
 from lab import guest
@@ -12,7 +14,7 @@ from lab.bench.groups_point import Point
 from lab.bench.matrix_published import PUBLISHED
 from lab.bench.results import Row
 from lab.bench.systems import Job, Turn
-from lab.problem import GUEST_BROKE, Problem
+from lab.problem import GUEST_BROKE, INTERRUPTED, Problem
 
 LAST_WORDS = "the guest did not end\n--- serial line ---\nits last words"
 
@@ -90,6 +92,30 @@ class HalfWay(unittest.TestCase):
         todo = [Turn(1, "corral", seed) for seed in range(2)]
         with mock.patch.object(systems.os, "cpu_count", return_value=2):
             self.assertEqual(self.kept(systems.each, "all", "bochs", todo, once), figures(todo[0]))
+
+    def test_an_interruption(self) -> None:
+        """Ctrl-C comes when the second of three boots is under way, and the third is never begun."""
+        under_way, closed = threading.Event(), threading.Event()
+        self.closed.side_effect = closed.set
+        begun: list[int] = []
+
+        def once(turn: Turn) -> list[Row]:
+            begun.append(turn.seed)
+            if turn.seed == 1:
+                under_way.set()
+                self.assertTrue(closed.wait(60))
+                raise Problem("the emulator is gone")
+            return figures(turn)
+
+        def interrupted(boots: Iterable[Future[list[Row]]]) -> Iterator[Future[list[Row]]]:
+            yield next(iter(boots))
+            self.assertTrue(under_way.wait(60))
+            raise KeyboardInterrupt
+
+        todo = [Turn(1, "corral", seed) for seed in range(3)]
+        with mock.patch.object(systems, "as_completed", interrupted), self.assertRaisesRegex(failures.Unfinished, "interrupted") as caught:
+            systems.each("all", "icount", todo, once)
+        self.assertEqual((list(caught.exception.rows), caught.exception.status, begun), (figures(todo[0]), INTERRUPTED, [0, 1]))
 
     def test_what_is_no_problem_ends_all_emulators(self) -> None:
         with self.assertRaises(ZeroDivisionError):

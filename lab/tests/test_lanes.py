@@ -85,6 +85,11 @@ class Lanes(unittest.TestCase):
         self.assertEqual((tally.passed, tally.failures), (2, ["lab: dies"]))
         self.assertIn("        its process ended with status 3", lines)
 
+    def test_one_that_is_interrupted_alone_is_a_failure(self) -> None:
+        tally, lines = told([piece("interrupted", mock.Mock(side_effect=KeyboardInterrupt))], 1)
+        self.assertEqual(tally.failures, ["lab: interrupted"])
+        self.assertIn("        its process ended with status 130", lines)
+
     def test_nothing_temporary_is_left(self) -> None:
         def leaves(results: Results) -> None:
             results.fail("lab", tempfile.mkdtemp(), "to be told")
