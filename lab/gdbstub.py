@@ -1,7 +1,7 @@
 """A small client of the remote protocol that QEMU speaks to debuggers.
 
 Enough to stop a guest at an address, to read and write its memory, and to let
-it go: measurements start their clock there, and tests plant faults there.
+it go: measurements start their clock there, and tests plant faults there. What does not happen is a GuestFailure.
 GDB's manual, appendix E ("Remote Serial Protocol"), describes the packets.
 """
 
@@ -9,15 +9,28 @@ from __future__ import annotations
 
 import socket
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from lab.guest import GuestFailure
 
 PATIENCE_SECONDS = 300.0
 HARDWARE_BREAKPOINT = 1
 CHUNK_BYTES = 1024
 
 
+@contextmanager
+def _connection() -> Iterator[None]:
+    """Round what goes through the socket: an emulator that is gone, or silent, is a guest that failed."""
+    try:
+        yield
+    except OSError as error:
+        raise GuestFailure(f"the debugger's door: {error.strerror or error}") from error
+
+
 class GdbStub:
-    """A connection to a machine that was started paused, or, `running`, is stopped by it."""
+    """A connection to a machine that was started paused, or, `running`, is stopped by it. Whatever it waits for, it waits `patience` seconds."""
 
     def __init__(self, path: Path, patience: float = PATIENCE_SECONDS, running: bool = False) -> None:
         deadline = time.monotonic() + patience
@@ -29,7 +42,7 @@ class GdbStub:
             except OSError:
                 self._socket.close()
                 if time.monotonic() > deadline:
-                    raise
+                    raise GuestFailure("QEMU opens no door for the debugger") from None
                 time.sleep(0.02)
         self._socket.settimeout(patience)
         self._pending = b""
@@ -42,7 +55,7 @@ class GdbStub:
         self._send("c")
         answer = self._receive()
         if not answer.startswith(("T05", "S05")):
-            raise AssertionError(f"the guest stopped with {answer!r} instead of at {address:#x}")
+            raise GuestFailure(f"the guest stopped with {answer!r} instead of at {address:#x}")
         self._expect_ok(f"z{HARDWARE_BREAKPOINT},{address:x},1")
 
     def run_without(self, core: int, cores: int, seconds: float) -> None:
@@ -56,7 +69,7 @@ class GdbStub:
         self._send("vCont;" + ";".join(f"c:{number + 1:x}" for number in range(cores) if number != core))
 
     def stop(self) -> None:
-        self._socket.sendall(b"\x03")
+        self._write(b"\x03")
         self._expect_stop()
 
     def read(self, address: int, length: int) -> bytes:
@@ -65,7 +78,7 @@ class GdbStub:
             part = min(CHUNK_BYTES, length - len(data))
             answer = self._ask(f"m{address + len(data):x},{part:x}")
             if answer.startswith("E"):
-                raise AssertionError(f"memory at {address + len(data):#x} cannot be read: {answer}")
+                raise GuestFailure(f"memory at {address + len(data):#x} cannot be read: {answer}")
             data += bytes.fromhex(answer)
         return data
 
@@ -82,12 +95,12 @@ class GdbStub:
     def _expect_stop(self) -> None:
         answer = self._receive()
         if not answer.startswith(("T02", "S02")):
-            raise AssertionError(f"the guest stopped with {answer!r} instead of when it was told to")
+            raise GuestFailure(f"the guest stopped with {answer!r} instead of when it was told to")
 
     def _expect_ok(self, packet: str) -> None:
         answer = self._ask(packet)
         if answer != "OK":
-            raise AssertionError(f"the debugger's door answered {answer!r} to {packet!r}")
+            raise GuestFailure(f"the debugger's door answered {answer!r} to {packet!r}")
 
     def _ask(self, packet: str) -> str:
         self._send(packet)
@@ -95,7 +108,11 @@ class GdbStub:
 
     def _send(self, packet: str) -> None:
         body = packet.encode("ascii")
-        self._socket.sendall(b"$" + body + b"#%02x" % (sum(body) % 256))
+        self._write(b"$" + body + b"#%02x" % (sum(body) % 256))
+
+    def _write(self, data: bytes) -> None:
+        with _connection():
+            self._socket.sendall(data)
 
     def _receive(self) -> str:
         """The next packet; acknowledgements in between are passed over."""
@@ -105,9 +122,10 @@ class GdbStub:
             if begin >= 0 and 0 <= end <= len(self._pending) - 3:
                 body = self._pending[begin + 1 : end]
                 self._pending = self._pending[end + 3 :]
-                self._socket.sendall(b"+")
+                self._write(b"+")
                 return body.decode("ascii")
-            more = self._socket.recv(65536)
+            with _connection():
+                more = self._socket.recv(65536)
             if not more:
-                raise AssertionError("QEMU closed the debugger's door")
+                raise GuestFailure("QEMU closed the debugger's door")
             self._pending += more
