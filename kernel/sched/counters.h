@@ -46,7 +46,7 @@ class FigureSet {
 struct Counts {
   FigureSet known;
   u64 value[figures] = {};
-  u64 in_kernel[figures] = {};  // of these, in kernel mode: of a source that tells_modes_apart()
+  u64 in_kernel[figures] = {};  // of these, in kernel mode: of what the source tells_modes_apart()
 
   [[nodiscard]] constexpr u64 of(Figure figure) const { return value[static_cast<u32>(figure)]; }
   constexpr void set(Figure figure, u64 number) {
@@ -108,7 +108,7 @@ class CounterSource {
   [[nodiscard]] virtual const char* name() const = 0;  // as in the boot option counters=
   [[nodiscard]] virtual const char* description() const = 0;  // one line for people
   [[nodiscard]] virtual FigureSet counts() const = 0;
-  [[nodiscard]] virtual bool tells_modes_apart() const { return false; }
+  [[nodiscard]] virtual FigureSet tells_modes_apart() const { return {}; }  // user and kernel mode, of these figures
   // Boot context, once: why it cannot be used on this machine; null: it can.
   [[nodiscard]] virtual const char* find_out() = 0;
 

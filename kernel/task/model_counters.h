@@ -14,7 +14,7 @@ class ModelCounters final : public sched::CounterSource {
   [[nodiscard]] const char* name() const override { return "model"; }
   [[nodiscard]] const char* description() const override { return "caches as the emulator models them"; }
   [[nodiscard]] sched::FigureSet counts() const override;
-  [[nodiscard]] bool tells_modes_apart() const override { return true; }
+  [[nodiscard]] sched::FigureSet tells_modes_apart() const override { return counts(); }
   [[nodiscard]] const char* find_out() override;
   void begin(sched::SchedulingEntity& entity, Instant now) override;
   [[nodiscard]] sched::Counts look(sched::SchedulingEntity& entity, Instant now) override;

@@ -66,10 +66,10 @@ def _series(row: Row) -> Series:
 
 
 def _names(results: Results) -> dict[Series, str]:
-    """Each series by the words that not all others have as well."""
+    """Each series by the words that not all others have as well; where it has no such words, it has the kernel as it comes."""
     words = {_series(row): {row.system, row.instrument, *row.options.split()} for row in results.rows}
     common = set.intersection(*words.values()) if len(words) > 1 else set()
-    return {one: " ".join(word.removeprefix("sched.") for word in (*one[:2], *one[2]) if word not in common) for one in words}
+    return {one: " ".join(word.removeprefix("sched.") for word in (*one[:2], *one[2]) if word not in common) or "as it comes" for one in words}
 
 
 def _spread(middle: dict[str, float], samples: dict[str, list[float]]) -> dict[str, Any] | None:

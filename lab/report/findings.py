@@ -58,8 +58,8 @@ def _options(results: Results) -> Iterator[str]:
         order = sorted(medians, key=lambda options: medians[options], reverse=higher)
         best, worst = order[0], order[-1]
         many = f", {threads} threads" if threads > 1 else ""
-        yield (f"{metric} on {_cores(cores)}{many} ({instrument}): best {_figure(metric, medians[best])} with {best or 'no options'}, "
-               f"worst {_figure(metric, medians[worst])} with {worst or 'no options'}, of {len(order)}.")
+        yield (f"{metric} on {_cores(cores)}{many} ({instrument}): best {_figure(metric, medians[best])} with {best or 'the kernel as it comes'}, "
+               f"worst {_figure(metric, medians[worst])} with {worst or 'the kernel as it comes'}, of {len(order)}.")
 
 
 def _spread(results: Results) -> Iterator[str]:

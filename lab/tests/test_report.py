@@ -129,6 +129,12 @@ class Page(unittest.TestCase):
         (chart,) = charts.of(Results("w", rows))
         self.assertEqual([trace.name for trace in chart.data], ["algorithm=cfs", "algorithm=rr"])
 
+    def test_the_kernel_as_it_comes_has_a_name_as_well(self) -> None:
+        rows = tuple(Row("corral", "bochs", 4, 8, "moves", value, chosen) for chosen, value in (("", 1.0), ("sched.algorithm=rr", 2.0)))
+        (chart,) = charts.of(Results("w", rows))
+        self.assertEqual([trace.name for trace in chart.data], ["as it comes", "algorithm=rr"])
+        self.assertIn("best 1 with the kernel as it comes, worst 2 with sched.algorithm=rr", " ".join(findings.of(Results("w", rows))))
+
     def test_ratios_of_many_figures_are_a_chart(self) -> None:
         rows = tuple(Row(system, "icount", 1, 1, metric, 2.0) for system in ("corral", "linux") for metric in ("a", "b", "c"))
         self.assertEqual([len(chart.data) for chart in charts.of(Results("operations", rows))], [1, 6])

@@ -26,7 +26,7 @@ u64 count_a_loop() {
   unit.start(OwnRegisters{});
   const EventSums before = unit.read(OwnRegisters{});
   for (u32 i = 0; i < 100; ++i) pause();
-  return unit.between(before, unit.read(OwnRegisters{})).instructions;
+  return unit.between(before, unit.read(OwnRegisters{})).all[static_cast<u32>(CountedEvent::instructions)];
 }
 
 // Machines that are made of software announce counters that they do not have.
@@ -47,8 +47,12 @@ const char* find_event_counters() {
   return unit.missing;
 }
 
-bool has_cache_events() {
-  return unit.cache_events;
+CountedEvents events_counted() {
+  return unit.counted();
+}
+
+CountedEvents events_told_apart() {
+  return unit.told_apart();
 }
 
 void start_event_counters() {

@@ -17,19 +17,30 @@ inline constexpr u32 msr_global_control = 0x38f;
 
 // RDPMC's number of a fixed counter is this and its own.
 inline constexpr u32 fixed_counters = 1u << 30;
-inline constexpr u32 fixed_instructions = 0, fixed_cycles = 1;  // which fixed counter counts what
-inline constexpr u32 general_accesses = 0, general_refills = 1;  // which general one is used for what
+inline constexpr u32 fixed_instructions = 0, fixed_cycles = 1;  // which fixed counter counts what, in all modes
 
-constexpr u64 select_event(u64 event, u64 mask) {
-  constexpr u64 in_user_mode = 1 << 16, in_kernel_mode = 1 << 17, enabled = 1 << 22;
-  return event | mask << 8 | in_user_mode | in_kernel_mode | enabled;
-}
-inline constexpr u64 last_level_references = select_event(0x2e, 0x4f);
-inline constexpr u64 last_level_misses = select_event(0x2e, 0x41);
+// What a general counter is told to count: an event by its code and mask.
+struct EventSelection {
+  CountedEvent event;
+  u64 code, mask;
+  bool only_in_kernel;
+  [[nodiscard]] constexpr u64 word() const {
+    constexpr u64 in_user_mode = 1 << 16, in_kernel_mode = 1 << 17, enabled = 1 << 22;
+    return code | mask << 8 | (only_in_kernel ? 0 : in_user_mode) | in_kernel_mode | enabled;
+  }
+};
+// As far as there are general counters: four on a processor with two threads a core (eight are as common), the most wanted first.
+inline constexpr EventSelection selections[] = {
+    {CountedEvent::refills, 0x2e, 0x41, false},     {CountedEvent::accesses, 0x2e, 0x4f, false},
+    {CountedEvent::instructions, 0xc0, 0x00, true}, {CountedEvent::refills, 0x2e, 0x41, true},
+    {CountedEvent::cycles, 0x3c, 0x00, true},       {CountedEvent::accesses, 0x2e, 0x4f, true},
+};
+inline constexpr u32 most_selections = sizeof selections / sizeof *selections;
 
 struct PerformanceUnit {
   const char* missing = "there is no performance monitoring of version 2 or later (CPUID leaf 0xA)";  // null: it can be used
-  bool cache_events = false;
+  u32 used = 0;  // general counters
+  const EventSelection* use[most_selections] = {};  // what each of them counts
   u32 general_width = 0, fixed_width = 0;  // bits of a counter
 
   // From leaf 0xA; all zero on a processor without it.
@@ -41,13 +52,34 @@ struct PerformanceUnit {
     unit.general_width = a >> 16 & 0xff;
     unit.fixed_width = d >> 5 & 0xff;
     // A bit that is set, or beyond how many there are: the event is not there.
-    const auto has_event = [&](u32 bit) { return bit < named_events && (b >> bit & 1) == 0; };
-    constexpr u32 cycles = 0, instructions = 1, references = 3, misses = 4;
-    const bool has_fixed = fixed >= 2 && unit.fixed_width != 0 && has_event(cycles) && has_event(instructions);
+    const auto has_event = [&](CountedEvent event) {
+      constexpr u32 bit_of[counted_events] = {1, 0, 3, 4};
+      const u32 bit = bit_of[static_cast<u32>(event)];
+      return bit < named_events && (b >> bit & 1) == 0;
+    };
+    const bool has_fixed =
+        fixed >= 2 && unit.fixed_width != 0 && has_event(CountedEvent::cycles) && has_event(CountedEvent::instructions);
     unit.missing =
         has_fixed ? nullptr : "performance monitoring has no fixed counters of instructions and cycles (CPUID leaf 0xA)";
-    unit.cache_events = general >= 2 && unit.general_width != 0 && has_event(references) && has_event(misses);
+    for (const EventSelection& selection : selections) {
+      if (unit.used < general && unit.general_width != 0 && has_event(selection.event)) unit.use[unit.used++] = &selection;
+    }
     return unit;
+  }
+
+  [[nodiscard]] constexpr CountedEvents counted() const {
+    CountedEvents events;
+    events.add(CountedEvent::instructions);
+    events.add(CountedEvent::cycles);
+    for (u32 i = 0; i < used; ++i) events.add(use[i]->event);
+    return events;
+  }
+  [[nodiscard]] constexpr CountedEvents told_apart() const {
+    CountedEvents events;
+    for (u32 i = 0; i < used; ++i) {
+      if (use[i]->only_in_kernel) events.add(use[i]->event);
+    }
+    return events;
   }
 
   // `registers`: write(msr, value).
@@ -59,12 +91,10 @@ struct PerformanceUnit {
     registers.write(msr_fixed_counter_0 + fixed_cycles, 0);
     registers.write(msr_fixed_control, all_modes << fixed_instructions * of_each | all_modes << fixed_cycles * of_each);
     u64 enabled = (u64{1} << fixed_instructions | u64{1} << fixed_cycles) << 32;
-    if (cache_events) {
-      registers.write(msr_counter_0 + general_accesses, 0);
-      registers.write(msr_counter_0 + general_refills, 0);
-      registers.write(msr_event_select_0 + general_accesses, last_level_references);
-      registers.write(msr_event_select_0 + general_refills, last_level_misses);
-      enabled |= u64{1} << general_accesses | u64{1} << general_refills;
+    for (u32 i = 0; i < used; ++i) {
+      registers.write(msr_counter_0 + i, 0);
+      registers.write(msr_event_select_0 + i, use[i]->word());
+      enabled |= u64{1} << i;
     }
     registers.write(msr_global_control, enabled);
   }
@@ -73,21 +103,27 @@ struct PerformanceUnit {
   template <class Registers>
   [[nodiscard]] EventSums read(Registers&& registers) const {
     EventSums sums;
-    sums.instructions = registers.counter(fixed_counters | fixed_instructions);
-    sums.cycles = registers.counter(fixed_counters | fixed_cycles);
-    if (cache_events) {
-      sums.accesses = registers.counter(general_accesses);
-      sums.refills = registers.counter(general_refills);
+    sums.all[static_cast<u32>(CountedEvent::instructions)] = registers.counter(fixed_counters | fixed_instructions);
+    sums.all[static_cast<u32>(CountedEvent::cycles)] = registers.counter(fixed_counters | fixed_cycles);
+    for (u32 i = 0; i < used; ++i) {
+      (use[i]->only_in_kernel ? sums.in_kernel : sums.all)[static_cast<u32>(use[i]->event)] = registers.counter(i);
     }
     return sums;
   }
 
+  // Counters are read one after the other, so that by a few more may seem to have been counted in kernel mode than at all.
   [[nodiscard]] constexpr EventSums between(const EventSums& before, const EventSums& after) const {
     const auto passed = [](u64 from, u64 to, u32 width) {
       return width >= 64 ? to - from : (to - from) & ((u64{1} << width) - 1);
     };
-    return {passed(before.instructions, after.instructions, fixed_width), passed(before.cycles, after.cycles, fixed_width),
-            passed(before.accesses, after.accesses, general_width), passed(before.refills, after.refills, general_width)};
+    EventSums sums;
+    for (u32 i = 0; i < counted_events; ++i) {
+      const bool fixed = i == static_cast<u32>(CountedEvent::instructions) || i == static_cast<u32>(CountedEvent::cycles);
+      sums.all[i] = passed(before.all[i], after.all[i], fixed ? fixed_width : general_width);
+      const u64 in_kernel = passed(before.in_kernel[i], after.in_kernel[i], general_width);
+      sums.in_kernel[i] = in_kernel < sums.all[i] ? in_kernel : sums.all[i];
+    }
+    return sums;
   }
 };
 

@@ -55,7 +55,7 @@ void add_resources(TextBuffer& to, const Thread& thread) {
     const u64 in_kernel = thread.counted_in_kernel[i].load(Order::relaxed);
     const u64 all = thread.counted_figures[i].load(Order::relaxed);
     number(to, format_to(key, "counters.{}", sched::name_of(figure)), static_cast<i64>(all));
-    if (!source->tells_modes_apart()) continue;
+    if (!source->tells_modes_apart().has(figure)) continue;
     number(to, format_to(key, "counters.user.{}", sched::name_of(figure)), static_cast<i64>(all - in_kernel));
     number(to, format_to(key, "counters.kernel.{}", sched::name_of(figure)), static_cast<i64>(in_kernel));
   }

@@ -4,13 +4,27 @@
 
 namespace corral::sched {
 
-FigureSet ProcessorCounters::counts() const {
-  FigureSet all = FigureSet::of(Figure::instructions, Figure::cycles);
-  if (arch::has_cache_events()) {
-    all.add(Figure::accesses);
-    all.add(Figure::refills);
+namespace {
+
+// By which name the policies know an event.
+constexpr Figure figure_of[arch::counted_events] = {Figure::instructions, Figure::cycles, Figure::accesses, Figure::refills};
+
+FigureSet figures_of(arch::CountedEvents events) {
+  FigureSet all;
+  for (u32 i = 0; i < arch::counted_events; ++i) {
+    if (events.has(arch::CountedEvent{static_cast<u8>(i)})) all.add(figure_of[i]);
   }
   return all;
+}
+
+}  // namespace
+
+FigureSet ProcessorCounters::counts() const {
+  return figures_of(arch::events_counted());
+}
+
+FigureSet ProcessorCounters::tells_modes_apart() const {
+  return figures_of(arch::events_told_apart());
 }
 
 void ProcessorCounters::begin(SchedulingEntity&, Instant) {
@@ -28,12 +42,11 @@ Counts ProcessorCounters::look(SchedulingEntity&, Instant) {
   const arch::EventSums events = arch::events_between(own.before, now);
   own.before = now;
   Counts counts;
-  counts.set(Figure::instructions, events.instructions);
-  counts.set(Figure::cycles, events.cycles);
-  if (arch::has_cache_events()) {
-    counts.set(Figure::accesses, events.accesses);
-    counts.set(Figure::refills, events.refills);
+  for (u32 i = 0; i < arch::counted_events; ++i) {
+    counts.value[static_cast<u32>(figure_of[i])] = events.all[i];
+    counts.in_kernel[static_cast<u32>(figure_of[i])] = events.in_kernel[i];
   }
+  counts.known = this->counts();
   return counts;
 }
 

@@ -1,5 +1,6 @@
 // The counter source "pmu": the processor's own counters (arch/performance_counters.h), read at each switch. They count on, in user
-// and kernel mode, from a core's first thread; each stretch of a thread is the difference of two readings.
+// and kernel mode, which are told apart as far as there are counters, from a core's first thread; each stretch of a thread is the
+// difference of two readings.
 #pragma once
 
 #include "arch/performance_counters.h"
@@ -13,6 +14,7 @@ class ProcessorCounters final : public CounterSource {
   [[nodiscard]] const char* name() const override { return "pmu"; }
   [[nodiscard]] const char* description() const override { return "the processor's own counters"; }
   [[nodiscard]] FigureSet counts() const override;
+  [[nodiscard]] FigureSet tells_modes_apart() const override;
   [[nodiscard]] const char* find_out() override { return arch::find_event_counters(); }
   void begin(SchedulingEntity& entity, Instant now) override;
   [[nodiscard]] Counts look(SchedulingEntity& entity, Instant now) override;

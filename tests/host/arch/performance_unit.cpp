@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <initializer_list>
 #include <map>
 #include <vector>
 
@@ -45,53 +46,86 @@ TEST(PerformanceUnit, NeedsVersionTwoWithFixedCounters) {
   EXPECT_NE((Leaf{.named_events = 1}.unit().missing), nullptr) << "it does not say whether there are instructions";
 }
 
-TEST(PerformanceUnit, MayLackCacheEvents) {
-  EXPECT_TRUE(Leaf{}.unit().cache_events);
-  for (const Leaf& leaf : {Leaf{.named_events = 4}, Leaf{.not_there = 1 << 3}, Leaf{.not_there = 1 << 4}, Leaf{.general = 1},
-                           Leaf{.general_width = 0}}) {
-    const PerformanceUnit unit = leaf.unit();
+CountedEvents set_of(std::initializer_list<CountedEvent> events) {
+  CountedEvents set;
+  for (const CountedEvent event : events) set.add(event);
+  return set;
+}
+
+TEST(PerformanceUnit, TakesTheMostWantedEventsAsFarAsThereAreCounters) {
+  using enum CountedEvent;
+  struct Case {
+    u32 general;
+    CountedEvents counted, apart;
+  };
+  const CountedEvents all = set_of({instructions, cycles, accesses, refills});
+  for (const Case& each :
+       {Case{0, set_of({instructions, cycles}), {}}, Case{1, set_of({instructions, cycles, refills}), {}}, Case{2, all, {}},
+        Case{3, all, set_of({instructions})}, Case{4, all, set_of({instructions, refills})},
+        Case{5, all, set_of({instructions, refills, cycles})}, Case{6, all, all}, Case{8, all, all}}) {
+    const PerformanceUnit unit = Leaf{.general = each.general}.unit();
     EXPECT_EQ(unit.missing, nullptr);
-    EXPECT_FALSE(unit.cache_events);
-    Registers registers;
-    unit.start(registers);
-    EXPECT_EQ(registers.msr[0x38f], 0x3'0000'0000u) << "two fixed counters only";
-    EXPECT_EQ(registers.msr.count(0x186), 0u);
-    registers.counters = {{1u << 30, 5}, {(1u << 30) + 1, 6}};
-    EXPECT_EQ(unit.read(registers).accesses, 0u);
+    EXPECT_EQ(unit.counted(), each.counted) << each.general;
+    EXPECT_EQ(unit.told_apart(), each.apart) << each.general;
   }
+}
+
+TEST(PerformanceUnit, MayLackCacheEvents) {
+  using enum CountedEvent;
+  const CountedEvents without = set_of({instructions, cycles});
+  for (const u32 not_there : {1u << 3 | 1u << 4, 1u << 4}) {
+    const PerformanceUnit unit = Leaf{.general = 8, .not_there = not_there}.unit();
+    EXPECT_EQ(unit.missing, nullptr);
+    EXPECT_FALSE(unit.counted().has(refills));
+    EXPECT_EQ(unit.told_apart(), unit.counted());
+  }
+  EXPECT_EQ((Leaf{.general = 8, .named_events = 3}.unit().counted()), without);
+  const PerformanceUnit unit = Leaf{.general_width = 0}.unit();
+  EXPECT_EQ(unit.counted(), without);
+  Registers registers;
+  unit.start(registers);
+  EXPECT_EQ(registers.msr[0x38f], 0x3'0000'0000u) << "two fixed counters only";
+  EXPECT_EQ(registers.msr.count(0x186), 0u);
+  registers.counters = {{1u << 30, 5}, {(1u << 30) + 1, 6}};
+  EXPECT_EQ(unit.read(registers), (EventSums{.all = {5, 6}, .in_kernel = {}}));
 }
 
 // The numbers themselves, as the manual has them.
 TEST(PerformanceUnit, IsSetUpWhileItStands) {
   Registers registers;
-  Leaf{}.unit().start(registers);
+  Leaf{.general = 8}.unit().start(registers);
   EXPECT_EQ(registers.order.front(), 0x38fu) << "off, while it is changed";
   EXPECT_EQ(registers.order.back(), 0x38fu);
-  EXPECT_EQ(registers.msr[0x38f], 0x3'0000'0003u);
+  EXPECT_EQ(registers.msr[0x38f], 0x3'0000'003fu);
   EXPECT_EQ(registers.msr[0x38d], 0x33u) << "user and kernel mode, no interrupt";
-  EXPECT_EQ(registers.msr[0x186], 0x43'4f2eu);
-  EXPECT_EQ(registers.msr[0x187], 0x43'412eu);
-  for (const u32 counter : {0xc1u, 0xc2u, 0x309u, 0x30au}) EXPECT_EQ(registers.msr.at(counter), 0u);
+  const u64 expected[] = {0x43'412e, 0x43'4f2e, 0x42'00c0, 0x42'412e, 0x42'003c, 0x42'4f2e};
+  for (u32 i = 0; i < 6; ++i) {
+    EXPECT_EQ(registers.msr.at(0x186 + i), expected[i]) << i;
+    EXPECT_EQ(registers.msr.at(0xc1 + i), 0u) << i;
+  }
+  EXPECT_EQ(registers.msr.count(0x18c), 0u) << "a counter that is not used";
+  for (const u32 counter : {0x309u, 0x30au}) EXPECT_EQ(registers.msr.at(counter), 0u);
 }
 
 TEST(PerformanceUnit, ReadsEachCounterByItsNumber) {
   Registers registers;
-  registers.counters = {{0, 30}, {1, 40}, {1u << 30, 10}, {(1u << 30) + 1, 20}};
-  const EventSums sums = Leaf{}.unit().read(registers);
-  EXPECT_EQ(sums.instructions, 10u);
-  EXPECT_EQ(sums.cycles, 20u);
-  EXPECT_EQ(sums.accesses, 30u);
-  EXPECT_EQ(sums.refills, 40u);
+  registers.counters = {{0, 40}, {1, 30}, {2, 3}, {3, 4}, {4, 5}, {5, 6}, {1u << 30, 10}, {(1u << 30) + 1, 20}};
+  EXPECT_EQ((Leaf{.general = 6}.unit().read(registers)), (EventSums{.all = {10, 20, 30, 40}, .in_kernel = {3, 5, 6, 4}}));
+  EXPECT_EQ((Leaf{.general = 4}.unit().read(registers)), (EventSums{.all = {10, 20, 30, 40}, .in_kernel = {3, 0, 0, 4}}));
 }
 
 TEST(PerformanceUnit, CountersThatWrapGoOn) {
-  const PerformanceUnit unit = Leaf{.general_width = 40, .fixed_width = 48}.unit();
-  const EventSums before{(u64{1} << 48) - 3, 100, (u64{1} << 40) - 1, 7};
-  const EventSums between = unit.between(before, {4, 150, 1, 7});
-  EXPECT_EQ(between.instructions, 7u);
-  EXPECT_EQ(between.cycles, 50u);
-  EXPECT_EQ(between.accesses, 2u);
-  EXPECT_EQ(between.refills, 0u);
+  const PerformanceUnit unit = Leaf{.general = 6, .general_width = 40, .fixed_width = 48}.unit();
+  const u64 last = (u64{1} << 40) - 1;
+  const EventSums before{.all = {(u64{1} << 48) - 3, 100, last, 7}, .in_kernel = {last, 20, 5, 7}};
+  const EventSums after{.all = {4, 150, 1, 7}, .in_kernel = {3, 30, 6, 7}};
+  EXPECT_EQ(unit.between(before, after), (EventSums{.all = {7, 50, 2, 0}, .in_kernel = {4, 10, 1, 0}}));
+}
+
+TEST(PerformanceUnit, NoMoreIsCountedInKernelModeThanAtAll) {
+  const PerformanceUnit unit = Leaf{.general = 6}.unit();
+  EXPECT_EQ(unit.between({}, {.all = {10, 20, 30, 40}, .in_kernel = {11, 22, 30, 39}}),
+            (EventSums{.all = {10, 20, 30, 40}, .in_kernel = {10, 20, 30, 39}}));
 }
 
 }  // namespace

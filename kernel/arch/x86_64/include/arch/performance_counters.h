@@ -6,17 +6,36 @@
 
 namespace corral::arch {
 
-// Running sums since the counters were started, each modulo a power of two: only differences mean something.
+enum class CountedEvent : u8 {
+  instructions,  // retired
+  cycles,  // of the core's clock, while it did not sleep
+  accesses,  // to the last-level cache
+  refills,  // of those, the ones that missed
+};
+inline constexpr u32 counted_events = 4;
+
+class CountedEvents {
+ public:
+  constexpr void add(CountedEvent event) { bits_ |= 1u << static_cast<u32>(event); }
+  [[nodiscard]] constexpr bool has(CountedEvent event) const { return (bits_ >> static_cast<u32>(event) & 1) != 0; }
+  bool operator==(const CountedEvents&) const = default;
+
+ private:
+  u32 bits_ = 0;
+};
+
+// Running sums since the counters were started, each modulo a power of two: only differences mean something. What is not counted is 0.
 struct EventSums {
-  u64 instructions = 0;  // retired, in user and in kernel mode
-  u64 cycles = 0;        // of the core's clock, while it did not sleep
-  u64 accesses = 0;      // to the last-level cache; 0 without has_cache_events()
-  u64 refills = 0;       // of those, the ones that missed; the same
+  u64 all[counted_events] = {};  // in user and in kernel mode
+  u64 in_kernel[counted_events] = {};
+  bool operator==(const EventSums&) const = default;
 };
 
 // Boot context, once: why this processor cannot count; null: it can.
 [[nodiscard]] const char* find_event_counters();
-[[nodiscard]] bool has_cache_events();
+// Which events are counted, and which of them in kernel mode by themselves, too.
+[[nodiscard]] CountedEvents events_counted();
+[[nodiscard]] CountedEvents events_told_apart();
 
 // ---- the calling core, interrupts off; only where it can count --------------------------------------------------------------
 void start_event_counters();
