@@ -271,6 +271,28 @@ class Control(SharedGuest, unittest.TestCase):
         self.assertEqual(self.run_in_guest("corral-trace /tmp/x").status, 125)
         self.assertEqual(self.run_in_guest("corral-trace /tmp/x /no/such/program").status, 127)
 
+class WithoutMemory(unittest.TestCase):
+    """Each allocation of a recording of decisions fails once: then nothing is recorded, and what was on before is."""
+
+    ALLOCATIONS = 30
+    ROUND = (
+        "echo 'echo fail-allocation $1 > /proc/provoke; if echo decide > /proc/trace; then r=taken; else r=refused; fi; "
+        "echo fail-allocation 0 > /proc/provoke; echo $r $(grep -e decide -e wake: /proc/trace)' > /tmp/round"
+    )
+
+    def test_what_was_on_stays_on(self) -> None:
+        machine = guest.corral(2, options="provoke quiet")
+        self.addCleanup(machine.__exit__, None, None, None)
+        machine.prompt()
+        machine.run(f"{self.ROUND}; echo decide > /proc/trace")  # rings have memory from now on
+        told = []
+        for number in range(1, self.ALLOCATIONS):
+            machine.run("echo wake > /proc/trace")
+            told.append(machine.run(f"sh /tmp/round {number} 2> /dev/null").output)
+        kinds = {" ".join(re.sub(r": [^\[\n]*", " ", one).split()) for one in told}
+        self.assertEqual(kinds, {"refused [x] wake [ ] decide", "taken [ ] wake [x] decide"}, told)
+
+
 
 if __name__ == "__main__":
     unittest.main()

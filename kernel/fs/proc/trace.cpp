@@ -125,13 +125,20 @@ Result<void> set_trace(std::string_view text, const Subject&) {
   for (u32 i = 0; events != 0 && i < cores::count(); ++i) TRY(provide(CoreId{i}));
   if (events != 0) TRY(provide_for_names());
   constexpr u32 decisions = 1u << static_cast<u32>(trace::Event::timeline_called);
-  bool changes = false;
+  u32 before = 0;
   {
     LockGuard guard{switching};
-    changes = ((events | trace::wanted_events.load(Order::relaxed)) & decisions) != 0;
+    before = trace::wanted_events.load(Order::relaxed);
     trace::want(events);
   }
-  return changes ? scheduling().record_decisions((events & decisions) != 0) : Result<void>{};
+  if (((events | before) & decisions) == 0) return {};
+  const bool records = (events & decisions) != 0;
+  const Result<void> changed = scheduling().record_decisions(records);
+  if (!changed.ok() && records) {  // no memory: all is as it was
+    LockGuard guard{switching};
+    trace::want(before);
+  }
+  return changed;
 }
 
 }  // namespace corral::fs::proc
