@@ -13,6 +13,7 @@ import signal
 import subprocess
 import threading
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from pathlib import Path
 
 from lab.problem import Problem
@@ -64,6 +65,13 @@ def close() -> None:
     with _starting:
         _closed = True
     _stop_all()
+
+
+def abandon(pool: Executor) -> None:
+    """Ends what the pool's threads run, and lets them begin nothing else. Waits for them."""
+    pool.shutdown(wait=False, cancel_futures=True)
+    close()
+    pool.shutdown()
 
 
 @atexit.register

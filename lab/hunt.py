@@ -113,17 +113,13 @@ def declare(parser: Parser) -> None:
 
 def explore(hunt: Hunt, seeds: Sequence[int], jobs: int) -> Iterator[Catch]:
     """In the order in which they end. To leave early ends what is under way, and lets nothing else be started."""
-    pool = ThreadPoolExecutor(jobs)
-    whole = False
-    try:
-        for done in as_completed([pool.submit(once, hunt, seed) for seed in seeds]):
-            yield done.result()
-        whole = True
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-        if not whole:
-            emulators.close()
-        pool.shutdown()
+    with ThreadPoolExecutor(jobs) as pool:
+        try:
+            for done in as_completed([pool.submit(once, hunt, seed) for seed in seeds]):
+                yield done.result()
+        except BaseException:
+            emulators.abandon(pool)
+            raise
 
 
 def execute(values: Namespace, program: list[str]) -> int:

@@ -131,10 +131,10 @@ def each(what: str, instrument: str, todo: Sequence[Turn], once: Callable[[Turn]
                 ended.result()
                 progress.of(done, len(todo), f"{begun[ended].system}, {begun[ended].cores} cores")
         except BaseException as end:
-            lanes.shutdown(wait=False, cancel_futures=True)
-            if not isinstance(end, Problem):
-                emulators.close()
-            lanes.shutdown()  # waits for those that have begun
+            if isinstance(end, Problem):
+                lanes.shutdown(cancel_futures=True)  # waits for those that have begun
+            else:
+                emulators.abandon(lanes)
             rows += _measured(begun)
             raise
         rows += _measured(begun)

@@ -25,18 +25,14 @@ Done = Generator[tuple[Point, Outcome], None, None]
 
 def here(points: Sequence[Point], jobs: int, patience: float | None) -> Done:
     """In the order in which they end. To leave early ends what is under way."""
-    pool = ThreadPoolExecutor(jobs)
-    whole = False
-    try:
-        waiting = {pool.submit(outcome, point, patience): point for point in points}
-        for done in as_completed(waiting):
-            yield waiting[done], done.result()
-        whole = True
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-        if not whole:
-            emulators.close()
-        pool.shutdown()
+    with ThreadPoolExecutor(jobs) as pool:
+        try:
+            waiting = {pool.submit(outcome, point, patience): point for point in points}
+            for done in as_completed(waiting):
+                yield waiting[done], done.result()
+        except BaseException:
+            emulators.abandon(pool)
+            raise
 
 
 def cluster(points: Sequence[Point], address: str, patience: float | None, wanted: Mapping[str, str]) -> Done:

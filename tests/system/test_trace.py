@@ -271,6 +271,7 @@ class Control(SharedGuest, unittest.TestCase):
         self.assertEqual(self.run_in_guest("corral-trace /tmp/x").status, 125)
         self.assertEqual(self.run_in_guest("corral-trace /tmp/x /no/such/program").status, 127)
 
+
 class WithoutMemory(unittest.TestCase):
     """Each allocation of a recording of decisions fails once: then nothing is recorded, and what was on before is."""
 
@@ -291,7 +292,6 @@ class WithoutMemory(unittest.TestCase):
             told.append(machine.run(f"sh /tmp/round {number} 2> /dev/null").output)
         kinds = {" ".join(re.sub(r": [^\[\n]*", " ", one).split()) for one in told}
         self.assertEqual(kinds, {"refused [x] wake [ ] decide", "taken [ ] wake [x] decide"}, told)
-
 
 
 if __name__ == "__main__":
