@@ -9,7 +9,7 @@ from lab.problem import Problem
 from lab.simulate import Policies
 from lab.testing.simulated import MS, names, run, task
 
-MIXED = paths.SIMULATOR_SOURCE / "workloads" / "mixed.json"
+MIXED, SLEEPERS = (paths.SIMULATOR_SOURCE / "workloads" / name for name in ("mixed.json", "sleepers.json"))
 
 
 class KnownAnswers(unittest.TestCase):
@@ -141,6 +141,13 @@ class AllPolicies(unittest.TestCase):
     def test_values_of_policies(self):
         usual, short = (simulate.simulate(MIXED, 0, Policies(f"rr{values}"), 1) for values in ("", ":quantum=10"))
         self.assertLess(usual["decisions"], short["decisions"])
+
+    def test_who_waits_is_not_passed_by(self):
+        """Eight sleepers on a core that six would fill: all are to end together, so that the core is never idle before."""
+        for algorithm in names(algorithm="?"):
+            with self.subTest(algorithm=algorithm):
+                report = simulate.simulate(SLEEPERS, 0, Policies(algorithm), 1)
+                self.assertLess(report["elapsed_ns"], 1.02 * task(report, "sleeper")["run_ns"])
 
     def test_the_largest_machine(self):
         report = run({"tasks": {"t": {"instance": 20_000, "loop": 3, "run": 1000, "sleep": 500}}}, cores=4096)
