@@ -2,8 +2,6 @@
 // should run there. Which cores those are, the caller finds out (engine/idle_watch.h). Pure.
 #pragma once
 
-#include <algorithm>
-
 #include "lib/core_set.h"
 #include "lib/types.h"
 
@@ -20,7 +18,7 @@ class IdleSpell {
     if (passed < shortest) return false;
     last_look_ = now;
     if (passed > stale) core_ = none;
-    step_ = passed > stale ? Duration{} : std::min(passed, longest);
+    step_ = passed > stale ? Duration{} : at_most_longest(passed);
     return true;
   }
   // What it stands for: the time since the last one, or a part of that.
@@ -41,7 +39,7 @@ class IdleSpell {
       since_ = now;
       found_idle_ = uncounted_ = {};
     } else {
-      uncounted_ = std::min(uncounted_ + step_, longest);
+      uncounted_ = at_most_longest(uncounted_ + step_);
       if (!counts) return false;
       found_idle_ = found_idle_ + uncounted_;
       uncounted_ = {};
@@ -59,6 +57,8 @@ class IdleSpell {
   static constexpr Duration longest = milliseconds(250);
   static constexpr Duration stale = milliseconds(750);
   static constexpr CoreId none{max_cores};
+
+  static Duration at_most_longest(Duration time) { return time < longest ? time : longest; }
 
   Instant last_look_{};
   Duration step_{};

@@ -5,8 +5,6 @@
 // (AlgorithmDescriptor::holds_back). Pure.
 #pragma once
 
-#include <algorithm>
-
 #include "lib/atomic.h"
 #include "lib/types.h"
 
@@ -39,7 +37,8 @@ class StarvationWatch {
   }
   // How many entities of this weight the others' weights are worth, or how many there are, and itself.
   [[nodiscard]] static u64 shares_of(u32 weight, u64 all_weights, u32 competitors) {
-    return std::max<u64>(all_weights / (weight == 0 ? 1 : weight), competitors) + 1;
+    const u64 worth = all_weights / (weight == 0 ? 1 : weight);
+    return (worth > competitors ? worth : competitors) + 1;
   }
   // Others ran for `time`, which is too long for somebody who was to have one of `shares` of it, at least one.
   [[nodiscard]] bool exceeds(Duration time, u64 shares) const {
