@@ -24,8 +24,11 @@ class RandomCalls(unittest.TestCase):
                 self.fuzz(cores, seed, 20000)
 
     def test_the_kernel_lives_with_debians_trinity(self) -> None:
-        """A guest of its own, since trinity changes whatever it can; it waits ten seconds to be stopped first."""
-        script = ("mkdir /tmp/t; cd /tmp/t; timeout 240 trinity -q -l off -C 4 -N 5000 -s 3 --dangerous -x reboot "
+        """A guest of its own, since trinity changes whatever it can; it waits ten seconds to be stopped first.
+
+        Without a terminal: one of its processes that reads from that, in the background, would stop all of them (SIGTTIN).
+        """
+        script = ("mkdir /tmp/t; cd /tmp/t; setsid -w timeout 240 trinity -q -l off -C 4 -N 5000 -s 3 --dangerous -x reboot "
                   "--disable-fds=sockets --disable-fds=perf < /dev/null > log 2>&1; echo ended with $?; "
                   "grep -a 'Ran .* syscalls' log; cd /; rm -rf /tmp/t; sh -c 'echo lives'")  # fmt: skip
         text, end = guest.run_program(["sh", "-c", script], cores=4, options="quiet panic=off", initramfs=debian.initramfs(),
