@@ -27,7 +27,7 @@ u64 number_of(const char* text, u64 highest) {
 
 std::string content_of(const char* name) {
   std::ifstream file{name, std::ios::binary};
-  if (!file) throw std::invalid_argument{std::string{name} + ": it cannot be read"};
+  if (!file) throw std::invalid_argument{"it cannot be read"};
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();
@@ -37,7 +37,7 @@ int replay(const char* name) {
   const std::string content = content_of(name);
   std::vector<trace::Record> records(content.size() / sizeof(trace::Record));
   if (content.empty() || content.size() % sizeof(trace::Record) != 0)
-    throw std::invalid_argument{std::string{name} + ": these are not whole records"};
+    throw std::invalid_argument{"these are not whole records"};
   std::memcpy(records.data(), content.data(), content.size());
   sim::write_replay(std::cout, sim::replay(records));
   return 0;

@@ -5,6 +5,7 @@
 // the entity and in what its core publishes, as the recent use is.
 #pragma once
 
+#include "lib/enum_set.h"
 #include "lib/types.h"
 
 namespace corral::sched {
@@ -23,24 +24,7 @@ enum class Figure : u8 {
 inline constexpr u32 figures = 7;
 [[nodiscard]] const char* name_of(Figure figure);
 
-class FigureSet {
- public:
-  constexpr FigureSet() = default;
-  template <class... Figures>
-  [[nodiscard]] static constexpr FigureSet of(Figures... some) {
-    FigureSet set;
-    (set.add(some), ...);
-    return set;
-  }
-  constexpr void add(Figure figure) { bits_ |= bit(figure); }
-  [[nodiscard]] constexpr bool has(Figure figure) const { return (bits_ & bit(figure)) != 0; }
-  [[nodiscard]] constexpr bool empty() const { return bits_ == 0; }
-  bool operator==(const FigureSet&) const = default;
-
- private:
-  static constexpr u32 bit(Figure figure) { return 1u << static_cast<u32>(figure); }
-  u32 bits_ = 0;
-};
+using FigureSet = EnumSet<Figure>;
 
 // Of one stretch; what is not in `known` was not counted, and is 0.
 struct Counts {

@@ -177,7 +177,7 @@ class Damaged(unittest.TestCase):
         self.refused(self.with_parts([part for at, part in enumerate(self.parts) if at != answers[1]]), "missing|not all there")
         lost = struct.pack("<QBBHiQ", 0, 13, 0, 0, 0, 7).ljust(records.SIZE, b"\0")
         self.refused(self.with_parts([lost, *self.parts]), "7 records of core 0 were lost")
-        self.refused(self.with_parts(self.parts, b"more"), "not whole records")
+        self.refused(self.with_parts(self.parts, b"more"), r"\A[^:]*damaged.records: these are not whole records")
 
     def test_an_unknown_policy_is_named(self) -> None:
         at = self.first(POLICY_MADE)

@@ -19,12 +19,11 @@ FigureSet figures_of(arch::CountedEvents events) {
 
 }  // namespace
 
-FigureSet ProcessorCounters::counts() const {
-  return figures_of(arch::events_counted());
-}
-
-FigureSet ProcessorCounters::tells_modes_apart() const {
-  return figures_of(arch::events_told_apart());
+const char* ProcessorCounters::find_out() {
+  if (const char* obstacle = arch::find_event_counters(); obstacle != nullptr) return obstacle;
+  counted_ = figures_of(arch::events_counted());
+  told_apart_ = figures_of(arch::events_told_apart());
+  return nullptr;
 }
 
 void ProcessorCounters::begin(SchedulingEntity&, Instant) {
@@ -46,7 +45,7 @@ Counts ProcessorCounters::look(SchedulingEntity&, Instant) {
     counts.value[static_cast<u32>(figure_of[i])] = events.all[i];
     counts.in_kernel[static_cast<u32>(figure_of[i])] = events.in_kernel[i];
   }
-  counts.known = this->counts();
+  counts.known = counted_;
   return counts;
 }
 

@@ -13,9 +13,9 @@ class ProcessorCounters final : public CounterSource {
  public:
   [[nodiscard]] const char* name() const override { return "pmu"; }
   [[nodiscard]] const char* description() const override { return "the processor's own counters"; }
-  [[nodiscard]] FigureSet counts() const override;
-  [[nodiscard]] FigureSet tells_modes_apart() const override;
-  [[nodiscard]] const char* find_out() override { return arch::find_event_counters(); }
+  [[nodiscard]] FigureSet counts() const override { return counted_; }
+  [[nodiscard]] FigureSet tells_modes_apart() const override { return told_apart_; }
+  [[nodiscard]] const char* find_out() override;
   void begin(SchedulingEntity& entity, Instant now) override;
   [[nodiscard]] Counts look(SchedulingEntity& entity, Instant now) override;
   [[nodiscard]] Counts end(SchedulingEntity& entity, Instant now) override { return look(entity, now); }
@@ -27,6 +27,8 @@ class ProcessorCounters final : public CounterSource {
     arch::EventSums before;
   };
   PerCore cores_[max_cores];
+
+  FigureSet counted_, told_apart_;  // found out at boot
 };
 
 }  // namespace corral::sched

@@ -46,23 +46,17 @@ TEST(PerformanceUnit, NeedsVersionTwoWithFixedCounters) {
   EXPECT_NE((Leaf{.named_events = 1}.unit().missing), nullptr) << "it does not say whether there are instructions";
 }
 
-CountedEvents set_of(std::initializer_list<CountedEvent> events) {
-  CountedEvents set;
-  for (const CountedEvent event : events) set.add(event);
-  return set;
-}
-
 TEST(PerformanceUnit, TakesTheMostWantedEventsAsFarAsThereAreCounters) {
   using enum CountedEvent;
   struct Case {
     u32 general;
     CountedEvents counted, apart;
   };
-  const CountedEvents all = set_of({instructions, cycles, accesses, refills});
+  const CountedEvents all = CountedEvents::of(instructions, cycles, accesses, refills);
   for (const Case& each :
-       {Case{0, set_of({instructions, cycles}), {}}, Case{1, set_of({instructions, cycles, refills}), {}}, Case{2, all, {}},
-        Case{3, all, set_of({instructions})}, Case{4, all, set_of({instructions, refills})},
-        Case{5, all, set_of({instructions, refills, cycles})}, Case{6, all, all}, Case{8, all, all}}) {
+       {Case{0, CountedEvents::of(instructions, cycles), {}}, Case{1, CountedEvents::of(instructions, cycles, refills), {}},
+        Case{2, all, {}}, Case{3, all, CountedEvents::of(instructions)}, Case{4, all, CountedEvents::of(instructions, refills)},
+        Case{5, all, CountedEvents::of(instructions, refills, cycles)}, Case{6, all, all}, Case{8, all, all}}) {
     const PerformanceUnit unit = Leaf{.general = each.general}.unit();
     EXPECT_EQ(unit.missing, nullptr);
     EXPECT_EQ(unit.counted(), each.counted) << each.general;
@@ -72,7 +66,7 @@ TEST(PerformanceUnit, TakesTheMostWantedEventsAsFarAsThereAreCounters) {
 
 TEST(PerformanceUnit, MayLackCacheEvents) {
   using enum CountedEvent;
-  const CountedEvents without = set_of({instructions, cycles});
+  const CountedEvents without = CountedEvents::of(instructions, cycles);
   for (const u32 not_there : {1u << 3 | 1u << 4, 1u << 4}) {
     const PerformanceUnit unit = Leaf{.general = 8, .not_there = not_there}.unit();
     EXPECT_EQ(unit.missing, nullptr);

@@ -2,6 +2,7 @@
 // arch/<name>/include/arch/performance_counters.h.
 #pragma once
 
+#include "lib/enum_set.h"
 #include "lib/types.h"
 
 namespace corral::arch {
@@ -14,15 +15,7 @@ enum class CountedEvent : u8 {
 };
 inline constexpr u32 counted_events = 4;
 
-class CountedEvents {
- public:
-  constexpr void add(CountedEvent event) { bits_ |= 1u << static_cast<u32>(event); }
-  [[nodiscard]] constexpr bool has(CountedEvent event) const { return (bits_ >> static_cast<u32>(event) & 1) != 0; }
-  bool operator==(const CountedEvents&) const = default;
-
- private:
-  u32 bits_ = 0;
-};
+using CountedEvents = EnumSet<CountedEvent>;
 
 // Running sums since the counters were started, each modulo a power of two: only differences mean something. What is not counted is 0.
 struct EventSums {
