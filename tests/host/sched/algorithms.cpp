@@ -264,14 +264,29 @@ TEST(Cfs, AWokenThreadLeavesTheRunningOneAQuarterOfATick) {
   EXPECT_EQ(cfs->review(writer, Instant{} + milliseconds(3)), Instant{} + milliseconds(3) + microseconds(990));
 }
 
+// Somebody who ran on the core, for no time, and sleeps since then.
+void let_sleep(OwnedAlgorithm& cfs, SchedulingEntity& entity, Instant now) {
+  cfs->enqueue(entity, EnqueueReason::migrated, now);
+  ASSERT_EQ(cfs->pick(now).entity, &entity);
+  cfs->charge(entity, Duration{}, now);
+  entity.last_ran = now;
+}
+
+// Its turn ends at `now`, after it ran for so long; as nobody else waits, the next one begins.
+void run_a_turn(OwnedAlgorithm& cfs, SchedulingEntity& entity, Duration ran, Instant now) {
+  cfs->charge(entity, ran, now);
+  cfs->enqueue(entity, EnqueueReason::preempted, now);
+  ASSERT_EQ(cfs->pick(now).entity, &entity);
+}
+
 TEST(Cfs, WhoSeldomRunsOrIsWokenByAnInterruptPreemptsAtOnce) {
   struct Trial {
     const char* algorithm;
     bool by_interrupt;
     Duration slept, left;
   };
-  // Behind by what it slept, by three ticks at most. Whom an interrupt has woken waits for no beginning of a turn, only until the
-  // writer is ahead by a quarter of a tick.
+  // Behind by what the writer ran while it slept, by three ticks at most. Whom an interrupt has woken waits for no beginning of a
+  // turn, only until the writer is ahead by a quarter of a tick.
   for (const Trial& trial :
        {Trial{"cfs", false, milliseconds(2), microseconds(990)}, Trial{"cfs", false, milliseconds(4), microseconds(990)},
         Trial{"cfs", false, milliseconds(6), Duration{}}, Trial{"cfs", false, seconds(5), Duration{}},
@@ -280,15 +295,37 @@ TEST(Cfs, WhoSeldomRunsOrIsWokenByAnInterruptPreemptsAtOnce) {
         Trial{"cfs", true, seconds(5), Duration{}}}) {
     OwnedAlgorithm cfs{trial.algorithm, parameters};
     SchedulingEntity writer, woken;
+    let_sleep(cfs, woken, Instant{});
+    cfs->enqueue(writer, EnqueueReason::migrated, Instant{});
+    ASSERT_EQ(cfs->pick(Instant{}).entity, &writer);
     const Instant begin = Instant{} + trial.slept;
+    run_a_turn(cfs, writer, trial.slept, begin);
     const Instant now = begin + microseconds(10);
-    cfs->enqueue(writer, EnqueueReason::migrated, begin);
-    ASSERT_EQ(cfs->pick(begin).entity, &writer);
     cfs->charge(writer, microseconds(10), now);
     woken.woken_by_interrupt = trial.by_interrupt;
     cfs->enqueue(woken, EnqueueReason::woken, now);
     EXPECT_EQ(cfs->review(writer, now), now + trial.left)
         << trial.algorithm << " " << trial.by_interrupt << " " << trial.slept.ns;
+  }
+}
+
+TEST(Cfs, WhoSleptWhileNobodyRanIsNoFurtherBehind) {
+  // Else it would pass by those that wait. Where it did not run before, half of the time counts beside the one that runs.
+  struct Trial {
+    CoreId ran_on;
+    Duration behind;
+  };
+  for (const Trial& trial : {Trial{parameters.core, microseconds(10)}, Trial{CoreId{3}, milliseconds(1)}}) {
+    OwnedAlgorithm cfs{"cfs:lead=100,undisturbed=0", parameters};
+    SchedulingEntity sleeper, running;
+    let_sleep(cfs, sleeper, Instant{});
+    sleeper.last_core = trial.ran_on;
+    const Instant now = Instant{} + milliseconds(2);
+    cfs->enqueue(running, EnqueueReason::migrated, now - microseconds(10));
+    ASSERT_EQ(cfs->pick(now - microseconds(10)).entity, &running);
+    cfs->charge(running, microseconds(10), now);
+    cfs->enqueue(sleeper, EnqueueReason::woken, now);
+    EXPECT_EQ(cfs->review(running, now), now + milliseconds(4) - trial.behind + Duration{1}) << "when it is ahead by a tick";
   }
 }
 
@@ -325,9 +362,11 @@ TEST(Cfs, OnlySoManyPreemptAtOnceButOfThoseWokenByInterruptsAll) {
     OwnedAlgorithm cfs{algorithm, parameters};
     SchedulingEntity writer;
     std::array<SchedulingEntity, 400> readers;
+    for (SchedulingEntity& reader : readers) let_sleep(cfs, reader, Instant{});
+    cfs->enqueue(writer, EnqueueReason::migrated, Instant{});
+    ASSERT_EQ(cfs->pick(Instant{}).entity, &writer);
     Instant now = Instant{} + seconds(1);
-    cfs->enqueue(writer, EnqueueReason::migrated, now);
-    ASSERT_EQ(cfs->pick(now).entity, &writer);
+    run_a_turn(cfs, writer, seconds(1), now);
     int at_once = 0;
     for (SchedulingEntity& reader : readers) {  // for 10 ms
       now = now + microseconds(25);
@@ -338,9 +377,7 @@ TEST(Cfs, OnlySoManyPreemptAtOnceButOfThoseWokenByInterruptsAll) {
       EXPECT_EQ(cfs->review(writer, now) == now, preempts) << "asked again";
       if (preempts) ++at_once;
       cfs->dequeue(reader, now);
-      // Its turn begins anew, so that it is not over by itself.
-      cfs->enqueue(writer, EnqueueReason::preempted, now);
-      ASSERT_EQ(cfs->pick(now).entity, &writer);
+      run_a_turn(cfs, writer, Duration{}, now);  // so that it is not over by itself
     }
     EXPECT_EQ(at_once, most) << algorithm;
   }
