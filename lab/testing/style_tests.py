@@ -91,15 +91,24 @@ def run(selection: Selection, tally: Tally, *, verbose: bool) -> None:
                 tally.ok(SUITE, name)
             else:
                 waiting[pool.submit(look_at, file)] = (name, passed)
-        for done in as_completed(waiting):
-            name, passed = waiting[done]
-            good, output = done.result()
-            tally.running(SUITE, name)
-            if good:
-                passed.touch()
-                tally.ok(SUITE, name)
-                continue
-            found = findings(output)
-            new = [text for text in found if text not in told]  # a header's come from each file that includes it
-            told.update(found)
-            tally.fail(SUITE, name, "\n".join([*new, MEND]) if new else "as above" if found else output[-2000:])
+        try:
+            for done in as_completed(waiting):
+                name, passed = waiting[done]
+                _tell(name, passed, done.result(), told, tally)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)  # at Ctrl-C hundreds wait for their turn
+            raise
+
+
+def _tell(name: str, passed: Path, looked_at: tuple[bool, str], told: set[str], tally: Tally) -> None:
+    """The result of a file. `passed`: its mark. `told`: what was found before, since a header's faults come from each file that includes it."""
+    good, output = looked_at
+    tally.running(SUITE, name)
+    if good:
+        passed.touch()
+        tally.ok(SUITE, name)
+        return
+    found = findings(output)
+    new = [text for text in found if text not in told]
+    told.update(found)
+    tally.fail(SUITE, name, "\n".join([*new, MEND]) if new else "as above" if found else output[-2000:])

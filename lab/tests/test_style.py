@@ -1,13 +1,18 @@
 """The form of the C and C++ sources: as clang-format gives it, and in small files. And mistakes in Python."""
 
+import json
 import re
 import subprocess
 import tempfile
+import time
 import unittest
 from pathlib import Path
+from unittest import mock
 
 from lab import paths
 from lab.testing import style_tests
+from lab.testing.selection import Selection
+from lab.testing.tally import Tally
 
 LONG = True
 SUFFIXES = (".cpp", ".h", ".c")
@@ -103,6 +108,27 @@ class Tidy(unittest.TestCase):
             style_tests.forget()
             marks.append(style_tests.mark(command, file, b"1"))
             self.assertEqual(len(set(marks)), 4)
+
+    def test_at_an_interrupt_files_that_wait_are_not_looked_at(self) -> None:
+        looked_at = []
+
+        def interrupted(file: Path) -> tuple[bool, str]:
+            looked_at.append(file)
+            time.sleep(0.01)
+            raise KeyboardInterrupt
+
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            files = [folder / f"{i}.cpp" for i in range(500)]
+            for file in files:
+                file.touch()
+            (folder / "compile_commands.json").write_text(json.dumps([{"file": str(file), "command": "cc"} for file in files]),
+                                                          encoding="utf-8")
+            with (mock.patch.object(paths, "TIDY_BUILD", folder), mock.patch.object(style_tests, "PASSED", folder / "passed"),
+                  mock.patch.object(style_tests, "build"), mock.patch.object(style_tests, "look_at", interrupted),
+                  self.assertRaises(KeyboardInterrupt)):
+                style_tests.run(Selection(), Tally(), verbose=False)
+        self.assertLess(len(looked_at), len(files))
 
     def test_exceptions_name_the_check_and_the_reason(self) -> None:
         for name in sources():
