@@ -79,24 +79,25 @@ def run(selection: Selection, tally: Tally, *, verbose: bool) -> None:
     tool = subprocess.run([PROGRAM, "--version"], check=True, capture_output=True).stdout
     entries = json.loads((paths.TIDY_BUILD / "compile_commands.json").read_text(encoding="utf-8"))
     told: set[str] = set()
+    pending: list[tuple[Path, str, Path]] = []
+    for entry in sorted(entries, key=lambda entry: entry["file"]):
+        file = Path(entry["file"])
+        name = os.path.relpath(file, paths.ROOT)
+        if file.suffix != ".cpp" or not selection.wants(SUITE, name):
+            continue
+        passed = PASSED / mark(entry["command"], file, tool)
+        if passed.exists():
+            tally.ok(SUITE, name)
+        else:
+            pending.append((file, name, passed))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        waiting = {}
-        for entry in sorted(entries, key=lambda entry: entry["file"]):
-            file = Path(entry["file"])
-            name = os.path.relpath(file, paths.ROOT)
-            if file.suffix != ".cpp" or not selection.wants(SUITE, name):
-                continue
-            passed = PASSED / mark(entry["command"], file, tool)
-            if passed.exists():
-                tally.ok(SUITE, name)
-            else:
-                waiting[pool.submit(look_at, file)] = (name, passed)
+        waiting = {pool.submit(look_at, file): (name, passed) for file, name, passed in pending}
         try:
             for done in as_completed(waiting):
                 name, passed = waiting[done]
                 _tell(name, passed, done.result(), told, tally)
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)  # at Ctrl-C hundreds wait for their turn
+            pool.shutdown(cancel_futures=True)  # at Ctrl-C hundreds wait for their turn
             raise
 
 
