@@ -120,12 +120,9 @@ def _quit(child: subprocess.Popen[bytes], machine: Qmp | None) -> None:
 
 def _pump(child: subprocess.Popen[bytes]) -> None:
     assert child.stdout is not None
-    while data := os.read(child.stdout.fileno(), 65536):
-        try:
-            sys.stdout.buffer.write(terminal.text_only(data))
-            sys.stdout.flush()
-        except BrokenPipeError:
-            sys.stdout = open(os.devnull, "w", encoding="ascii")  # the reader has gone; the guest goes on
+    with terminal.output() as write:
+        while data := os.read(child.stdout.fileno(), 65536):
+            write(data)
 
 
 def _wait(child: subprocess.Popen[bytes], debug_console: Path, request: Request) -> str:

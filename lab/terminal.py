@@ -13,7 +13,7 @@ import sys
 import termios
 import time
 import tty
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 ESCAPE = 0x01  # Ctrl-A, as in QEMU
@@ -41,9 +41,35 @@ def _raw() -> Iterator[None]:
         yield
 
 
-def text_only(data: bytes) -> bytes:
-    """A serial line ends lines with CR LF; a file or a pipe wants LF."""
-    return data.replace(b"\r\n", b"\n")
+class LineEnds:
+    """A serial line ends lines with CR LF; a file or a pipe wants LF. The same wherever what is read is cut into pieces."""
+
+    def __init__(self) -> None:
+        self._held = b""  # a CR with which a piece ended: what follows it decides
+
+    def text(self, data: bytes) -> bytes:
+        """Of the next piece; b"" is the end of all."""
+        joined = self._held + data
+        self._held = b"\r" if data and joined.endswith(b"\r") else b""
+        return joined.removesuffix(self._held).replace(b"\r\n", b"\n")
+
+
+@contextmanager
+def output() -> Iterator[Callable[[bytes], None]]:
+    """By this a guest's serial line goes to the standard output: to a terminal as it is, elsewhere as text."""
+    line_ends = LineEnds()
+
+    def write(data: bytes) -> None:
+        try:
+            sys.stdout.buffer.write(data if sys.stdout.isatty() else line_ends.text(data))
+            sys.stdout.flush()
+        except BrokenPipeError:
+            sys.stdout = open(os.devnull, "w", encoding="ascii")  # the reader has gone; the guest goes on
+
+    try:
+        yield write
+    finally:
+        write(b"")
 
 
 def relay(line: int, child: subprocess.Popen[bytes], deadline: float | None) -> str:
@@ -51,17 +77,15 @@ def relay(line: int, child: subprocess.Popen[bytes], deadline: float | None) -> 
 
     Returns "ended", "left" (Ctrl-A X) or "timeout".
     """
-    convert = (lambda data: data) if sys.stdout.isatty() else text_only
     inputs = [line, sys.stdin.fileno()]
     escaped = False
-    with _raw():
+    with _raw(), output() as write:
         while True:
             if deadline is not None and time.monotonic() > deadline:
                 return "timeout"
             ready, _, _ = select.select(inputs, [], [], POLL_SECONDS)
             if line in ready:
-                sys.stdout.buffer.write(convert(os.read(line, 65536)))
-                sys.stdout.flush()
+                write(os.read(line, 65536))
                 continue
             if child.poll() is not None:
                 return "ended"

@@ -104,6 +104,16 @@ class Keys(unittest.TestCase):
         self.assertEqual(terminal.scan(b"\x01\x01", False), (b"\x01", False, False))
 
 
+class LineEnds(unittest.TestCase):
+    def test_where_pieces_end_makes_no_difference(self) -> None:
+        """Where they end is a matter of the host's haste: two runs with one seed would differ in their output."""
+        said = b"one\r\n\r\ntwo\r\r\n50%\r100%\r"
+        for size in range(1, len(said) + 1):
+            line_ends = terminal.LineEnds()
+            pieces = [said[begin : begin + size] for begin in range(0, len(said), size)]
+            self.assertEqual(b"".join(map(line_ends.text, [*pieces, b""])), b"one\n\ntwo\r\n50%\r100%\r", size)
+
+
 class Packages(unittest.TestCase):
     def test_every_use_has_packages_and_no_name_stands_twice(self) -> None:
         names = [package.name for package in packages.TABLE]
