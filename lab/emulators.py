@@ -12,8 +12,9 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Sequence
-from concurrent.futures import Executor
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 from lab.problem import Problem
@@ -67,11 +68,20 @@ def close() -> None:
     _stop_all()
 
 
-def abandon(pool: Executor) -> None:
-    """Ends what the pool's threads run, and lets them begin nothing else. Waits for them."""
-    pool.shutdown(wait=False, cancel_futures=True)
-    close()
-    pool.shutdown()
+@contextmanager
+def lanes(count: int) -> Iterator[Executor]:
+    """Threads for what runs emulators, so many at once. An error lets nothing else begin and waits for what has begun.
+
+    Ctrl-C ends that too, and so does who leaves because he wants no more: no emulator is started by this process then.
+    """
+    with ThreadPoolExecutor(count) as pool:
+        try:
+            yield pool
+        except BaseException as end:
+            pool.shutdown(wait=False, cancel_futures=True)
+            if not isinstance(end, Exception):
+                close()
+            raise
 
 
 @atexit.register

@@ -14,7 +14,7 @@ import shlex
 import time
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -113,13 +113,9 @@ def declare(parser: Parser) -> None:
 
 def explore(hunt: Hunt, seeds: Sequence[int], jobs: int) -> Iterator[Catch]:
     """In the order in which they end. To leave early ends what is under way, and lets nothing else be started."""
-    with ThreadPoolExecutor(jobs) as pool:
-        try:
-            for done in as_completed([pool.submit(once, hunt, seed) for seed in seeds]):
-                yield done.result()
-        except BaseException:
-            emulators.abandon(pool)
-            raise
+    with emulators.lanes(jobs) as lanes:
+        for done in as_completed([lanes.submit(once, hunt, seed) for seed in seeds]):
+            yield done.result()
 
 
 def execute(values: Namespace, program: list[str]) -> int:

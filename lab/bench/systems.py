@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -122,22 +122,17 @@ def each(what: str, instrument: str, todo: Sequence[Turn], once: Callable[[Turn]
     Where one of them fails, or at Ctrl-C, failures.Unfinished with what the others gave.
     """
     rows: list[Row] = []
-    lanes_at_once = (os.cpu_count() or 1) if instrument == "bochs" else 1
-    with failures.keeping(rows), Progress(f"Measuring {what}") as progress, ThreadPoolExecutor(lanes_at_once) as lanes:
-        begun = {lanes.submit(once, turn): turn for turn in todo}
+    begun: dict[Future[list[Row]], Turn] = {}
+    with failures.keeping(rows), Progress(f"Measuring {what}") as progress:
         try:
-            progress.of(0, len(todo), "")
-            for done, ended in enumerate(as_completed(begun), start=1):
-                ended.result()
-                progress.of(done, len(todo), f"{begun[ended].system}, {begun[ended].cores} cores")
-        except BaseException as end:
-            if isinstance(end, Problem):
-                lanes.shutdown(cancel_futures=True)  # waits for those that have begun
-            else:
-                emulators.abandon(lanes)
+            with emulators.lanes((os.cpu_count() or 1) if instrument == "bochs" else 1) as lanes:
+                begun.update({lanes.submit(once, turn): turn for turn in todo})
+                progress.of(0, len(todo), "")
+                for done, ended in enumerate(as_completed(begun), start=1):
+                    ended.result()
+                    progress.of(done, len(todo), f"{begun[ended].system}, {begun[ended].cores} cores")
+        finally:
             rows += _measured(begun)
-            raise
-        rows += _measured(begun)
         progress.done(f"{len(rows)} results")
     return rows
 

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Generator, Mapping, Sequence
-from concurrent.futures import CancelledError, ThreadPoolExecutor, as_completed
+from concurrent.futures import CancelledError, as_completed
 from typing import Any
 
 from lab import emulators
@@ -25,14 +25,10 @@ Done = Generator[tuple[Point, Outcome], None, None]
 
 def here(points: Sequence[Point], jobs: int, patience: float | None) -> Done:
     """In the order in which they end. To leave early ends what is under way."""
-    with ThreadPoolExecutor(jobs) as pool:
-        try:
-            waiting = {pool.submit(outcome, point, patience): point for point in points}
-            for done in as_completed(waiting):
-                yield waiting[done], done.result()
-        except BaseException:
-            emulators.abandon(pool)
-            raise
+    with emulators.lanes(jobs) as lanes:
+        waiting = {lanes.submit(outcome, point, patience): point for point in points}
+        for done in as_completed(waiting):
+            yield waiting[done], done.result()
 
 
 def cluster(points: Sequence[Point], address: str, patience: float | None, wanted: Mapping[str, str]) -> Done:

@@ -118,3 +118,38 @@ class Closed(unittest.TestCase):
 
 if __name__ == "__main__":
     unittest.main()
+
+
+class Lanes(unittest.TestCase):
+    """One lane, which is busy with the first of three tasks when it is left."""
+
+    def setUp(self) -> None:
+        self.under_way, self.go_on = threading.Event(), threading.Event()
+        self.closed = self.enterContext(mock.patch.object(emulators, "close", side_effect=self.go_on.set))
+        self.ended: list[int] = []
+
+    def task(self, number: int) -> None:
+        self.under_way.set()
+        self.go_on.wait(60)
+        self.ended.append(number)
+
+    def left_by(self, end: BaseException) -> None:
+        with self.assertRaises(type(end)), emulators.lanes(1) as lanes:
+            for number in range(3):
+                lanes.submit(self.task, number)
+            self.assertTrue(self.under_way.wait(60))
+            raise end
+
+    def test_an_error_waits_for_what_has_begun(self) -> None:
+        threading.Timer(0.2, self.go_on.set).start()
+        self.left_by(Problem("no luck"))
+        self.assertEqual(self.ended, [0])
+        self.closed.assert_not_called()
+
+    def test_ctrl_c_and_who_wants_no_more_end_it(self) -> None:
+        for end in (KeyboardInterrupt(), GeneratorExit()):
+            with self.subTest(end=end):
+                self.setUp()
+                self.left_by(end)
+                self.assertEqual(self.ended, [0])
+                self.closed.assert_called_once()

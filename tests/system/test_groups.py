@@ -4,7 +4,6 @@ import itertools
 import random
 import re
 import unittest
-from concurrent.futures import ThreadPoolExecutor
 
 from lab import boot_options, emulators, guest, soak
 from lab.bench import groups_run
@@ -108,12 +107,8 @@ class Seeded(unittest.TestCase):
             return soak.violations(machine.said())
 
     def test_nobody_is_where_it_may_not_be(self) -> None:
-        with ThreadPoolExecutor(JOBS) as pool:
-            try:
-                self.assertEqual(list(pool.map(self.violations, SEEDS)), [0] * len(SEEDS))
-            except KeyboardInterrupt:
-                emulators.abandon(pool)  # instead of waiting for all that have not begun
-                raise
+        with emulators.lanes(JOBS) as lanes:
+            self.assertEqual(list(lanes.map(self.violations, SEEDS)), [0] * len(SEEDS))
 
 
 class AtBoot(unittest.TestCase):

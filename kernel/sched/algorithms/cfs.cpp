@@ -57,14 +57,14 @@ class CompletelyFair final : public SchedulingAlgorithm {
       case EnqueueReason::woken:
         // What it was ahead is forgiven as the others go on, and sleep earns some credit.
         lag -= passed_since(entity, now);
-        if (lag < -sleeper_credit_) lag = -sleeper_credit_;
+        lag = std::max(lag, -sleeper_credit_);
         break;
       case EnqueueReason::yielded: {
         // Behind all that wait, but by no more than one round: who yields in a loop must not fall back for ever.
         const SchedulingEntity* last = tree_.last();
         if (last != nullptr) {
-          const i64 goal = least_of(runtime_of(*last) - minimum_, runtime_of(*tree_.first()) - minimum_ + latency_);
-          if (goal > lag) lag = goal;
+          const i64 goal = std::min(runtime_of(*last) - minimum_, runtime_of(*tree_.first()) - minimum_ + latency_);
+          lag = std::max(lag, goal);
         }
         break;
       }
@@ -104,7 +104,7 @@ class CompletelyFair final : public SchedulingAlgorithm {
     turn_used_ = turn_used_ + used;
     const i64 absolute = minimum_ + runtime_of(running) + virtual_time(used.ns, running.weight);
     const SchedulingEntity* first = tree_.first();
-    raise_minimum(first == nullptr ? absolute : least_of(absolute, runtime_of(*first)));
+    raise_minimum(first == nullptr ? absolute : std::min(absolute, runtime_of(*first)));
     runtime_of(running) = absolute - minimum_;
     running.timeline.as<State>().minimum = minimum_;
   }
@@ -137,8 +137,6 @@ class CompletelyFair final : public SchedulingAlgorithm {
     }
   };
 
-  static i64 least_of(i64 a, i64 b) { return a < b ? a : b; }
-
   // How far the others went on while `entity` slept, in virtual ns. Elsewhere than where it ran that is not known: as far as
   // if it, those that wait and the one that runs had shared the core. An estimate would not do where it ran: who sleeps
   // would gain by it what nobody lost, and pass by those that wait (sim/workloads/sleepers.json).
@@ -146,13 +144,12 @@ class CompletelyFair final : public SchedulingAlgorithm {
     const i64 slept = now > entity.last_ran ? (now - entity.last_ran).ns : 0;
     if (entity.last_core != core_) return slept / (i64{waiting_} + 2);
     const i64 passed = minimum_ - entity.timeline.as<State>().minimum;
-    return passed < 0 ? 0 : least_of(passed, slept);
+    return std::clamp(passed, i64{0}, slept);
   }
 
   // How long a turn of `entity` is beside those that wait now, in ns.
   [[nodiscard]] i64 slice_of(const SchedulingEntity& entity) const {
-    const i64 share = latency_ * entity.weight / static_cast<i64>(weight_waiting_ + entity.weight);
-    return share > minimum_slice_ ? share : minimum_slice_;
+    return std::max(minimum_slice_, latency_ * entity.weight / static_cast<i64>(weight_waiting_ + entity.weight));
   }
 
   [[nodiscard]] i64 left_of_turn(const SchedulingEntity& running) const { return slice_of(running) - turn_used_.ns; }
@@ -161,11 +158,10 @@ class CompletelyFair final : public SchedulingAlgorithm {
   [[nodiscard]] i64 left_beside(const SchedulingEntity& woken, const SchedulingEntity& running, i64 ahead) const {
     const i64 lead = virtual_time(wake_up_lead_, woken.weight);
     const i64 until_ahead = ahead > lead ? 0 : real_time(lead - ahead + 1, running.weight);
-    i64 left = woken.woken_by_interrupt ? 0 : undisturbed_ - turn_used_.ns;
-    if (left < until_ahead) left = until_ahead;
+    const i64 left = std::max(until_ahead, woken.woken_by_interrupt ? 0 : undisturbed_ - turn_used_.ns);
     // As no turn is shorter than minimum_slice_, how long this one is has mostly not to be known.
     if (left + turn_used_.ns <= minimum_slice_) return left;
-    return least_of(left, left_of_turn(running));
+    return std::min(left, left_of_turn(running));
   }
 
   // When `left` ns are over: at once if there are none.
@@ -180,9 +176,7 @@ class CompletelyFair final : public SchedulingAlgorithm {
     return now;
   }
 
-  void raise_minimum(i64 to) {
-    if (to > minimum_) minimum_ = to;
-  }
+  void raise_minimum(i64 to) { minimum_ = std::max(minimum_, to); }
 
   const CoreId core_;
   RedBlackTree<SchedulingEntity, &SchedulingEntity::tree_link, Sooner> tree_;
