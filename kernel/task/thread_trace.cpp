@@ -15,10 +15,6 @@ void Switches::note_sleeping() {
   if (thread_in(left) != 0) write_words(stamp(), left, idle_head);
 }
 
-void note_wake(const Thread& thread, u64 head) {
-  write_words(stamp(), head, u64{thread.shown_core().value});
-}
-
 void note_migration(const Thread& thread, sched::MigrationReason why, CoreId from, CoreId to) {
   const u64 head = with_event(thread.trace_head(), Event::migrated, static_cast<u8>(why));
   write_words(stamp(), head, u64{from.value}, u64{to.value});
@@ -40,8 +36,9 @@ CoreId only_core(const sched::SchedulingEntity& entity) {
   u64 later = 0;
   for (u32 i = 1; i < CoreSet::words; ++i) later |= candidates.word(i);
   const u64 first = candidates.word(0);
-  const bool one = later == 0 && first != 0 && (first & (first - 1)) == 0;
-  return one ? CoreId{static_cast<u32>(__builtin_ctzll(first))} : sched::no_core;
+  if (later != 0 || first == 0) return sched::no_core;
+  const auto lowest = static_cast<u32>(__builtin_ctzll(first));
+  return first >> lowest == 1 ? CoreId{lowest} : sched::no_core;  // first & (first - 1) becomes twenty instructions that count bits
 }
 
 // Where there is a choice.
@@ -67,10 +64,11 @@ CoreId only_core(const sched::SchedulingEntity& entity) {
 CoreId place(Thread& thread, sched::PlacementReason reason) {
   const CoreId only = only_core(thread.entity);
   if (only == sched::no_core) return place_among_several(thread, reason);
-  const u64 threads = scheduling().statistics(only).load();
-  const CoreId chosen = scheduling().place(thread.entity, reason);
+  // Ready before, so that little has to be kept meanwhile.
   const u64 head = with_event(thread.trace_head(), Event::placed, static_cast<u8>(reason));
-  write_words(stamp(), head, chosen.value | u64{1} << 16 | u64{word_of(only, threads)} << 32);
+  const u64 candidates = u64{1} << 16 | u64{word_of(only, scheduling().statistics(only).load())} << 32;
+  const CoreId chosen = scheduling().place(thread.entity, reason);
+  write_words(stamp(), head, chosen.value | candidates);
   return chosen;
 }
 

@@ -1,5 +1,5 @@
 // What the trace tells about threads: switches, wake-ups, placements, migrations. See trace/trace.h; what a switch
-// writes is in the executive's own code, the rest out of line. Context: the executive's, interrupts off. Names are not written: who
+// and a wake-up write is in the executive's own code, the rest out of line. Context: the executive's, interrupts off. Names are not written: who
 // reads finds them (task/thread_names.h).
 #pragma once
 
@@ -60,11 +60,9 @@ class Switches {
   u32 session_ = 0;  // in which left_ was noted: a core of which nothing was, sleeps
 };
 
-// `head`: of the record.
-void note_wake(const Thread& thread, u64 head);
 inline void wake(Event event, const Thread& thread) {
   if (wants(event)) [[unlikely]]
-    note_wake(thread, with_event(thread.trace_head(), event, 0));
+    write_words(stamp(), with_event(thread.trace_head(), event, 0), u64{thread.shown_core().value});
 }
 
 void note_migration(const Thread& thread, sched::MigrationReason why, CoreId from, CoreId to);

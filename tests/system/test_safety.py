@@ -10,9 +10,10 @@ import unittest
 
 from lab import build, guest, paths
 from lab.testing.choosing import choose
-from lab.testing.selection import slow
+from lab.testing.selection import exhaustive, slow
 from lab.testing.shared_guest import SharedGuest
 
+LONG = True
 SEED = 11
 SAMPLE = 6
 PIPES = "for i in 1 2 3 4; do (echo $i | cat | cat) & done; wait"
@@ -139,6 +140,11 @@ class Hostile(PolicyGuest):
         self.check_sets(random.Random(SEED).sample(self.sets(*self.KINDS), SAMPLE))
 
     @slow
+    def test_a_sample_of_pairs(self) -> None:
+        pairs = self.sets("algorithm", "placement")
+        self.check_sets(random.Random(SEED).sample(pairs, len(pairs) // 4))
+
+    @exhaustive
     def test_every_pair(self) -> None:
         self.check_sets(self.sets("algorithm", "placement"))
 
@@ -243,6 +249,10 @@ class BesideRightOnes(PolicyGuest):
             self.check(chance.sample([one for one in everybody if one[0] == kind], SAMPLE // 2), 1)
 
     @slow
+    def test_every_one_in_a_company(self) -> None:
+        self.check(self.everybody(), 1)
+
+    @exhaustive
     def test_every_one_in_several_companies(self) -> None:
         self.check(self.everybody(), self.COMPANIES)
 
