@@ -37,8 +37,9 @@ CoreId only_core(const sched::SchedulingEntity& entity) {
   for (u32 i = 1; i < CoreSet::words; ++i) later |= candidates.word(i);
   const u64 first = candidates.word(0);
   if (later != 0 || first == 0) return sched::no_core;
+  // Of first & (first - 1) the compiler would make twenty instructions that count bits.
   const auto lowest = static_cast<u32>(__builtin_ctzll(first));
-  return first >> lowest == 1 ? CoreId{lowest} : sched::no_core;  // first & (first - 1) becomes twenty instructions that count bits
+  return first >> lowest == 1 ? CoreId{lowest} : sched::no_core;
 }
 
 // Where there is a choice.
