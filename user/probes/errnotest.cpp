@@ -26,7 +26,7 @@ using errnotest::Argument;
 using errnotest::Row;
 using errnotest::Value;
 
-constexpr unsigned seconds_for_a_child = 20;
+constexpr unsigned seconds_for_a_child = 5;
 constexpr int none = -1;
 
 struct Shared {
