@@ -116,10 +116,6 @@ class Closed(unittest.TestCase):
             self.assertEqual(os.listdir(name), [])
 
 
-if __name__ == "__main__":
-    unittest.main()
-
-
 class Lanes(unittest.TestCase):
     """One lane, which is busy with the first of three tasks when it is left."""
 
@@ -153,3 +149,7 @@ class Lanes(unittest.TestCase):
                 self.left_by(end)
                 self.assertEqual(self.ended, [0])
                 self.closed.assert_called_once()
+
+
+if __name__ == "__main__":
+    unittest.main()
