@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab import build, linux, paths
-from lab.testing import reuse_object
 from lab.testing.selection import slow
 
 LONG = True
@@ -81,7 +80,7 @@ class Form(unittest.TestCase):
 @slow
 class Chapter(unittest.TestCase):
     def setUp(self) -> None:
-        """What the original has built is not compiled again in the copy (lab/testing/reuse_object.py)."""
+        """What the original has built is not compiled again in the copy (lab/testing/reuse_object.sh)."""
         build.build_system()
         build.build(build.SIMULATOR)
         linux.kernel()
@@ -89,7 +88,7 @@ class Chapter(unittest.TestCase):
         shutil.copytree(paths.ROOT, COPY, symlinks=True, ignore=self.not_sources)
         (COPY / "build").mkdir()
         (COPY / "build" / "linux").symlink_to(paths.LINUX)
-        launcher = f"python3;{Path(reuse_object.__file__)};{paths.ROOT};{COPY}"
+        launcher = f"sh;{paths.ROOT / 'lab/testing/reuse_object.sh'};{paths.ROOT};{COPY}"
         self.environment = {**os.environ, "CMAKE_CXX_COMPILER_LAUNCHER": launcher, "CMAKE_C_COMPILER_LAUNCHER": launcher}
         self.addCleanup(shutil.rmtree, COPY)
 
