@@ -34,9 +34,10 @@ class Packages(SharedGuest, unittest.TestCase):
             self.assertEqual(answer.status, 0, answer.output)
 
     def attempt(self, package: str) -> None:
+        """One test after the other: they have threads enough, and one that cannot be interrupted while it copies gigabytes holds up others."""
         assert self.machine is not None
         program = "/tests-of-go/" + go_tests.binary(package).name
-        answer = self.machine.run(f"cd {go_tests.ROOT}/src/{package} && {SETTINGS} {program} -test.short -test.timeout 10m "
+        answer = self.machine.run(f"cd {go_tests.ROOT}/src/{package} && {SETTINGS} {program} -test.short -test.parallel 1 -test.timeout 10m "
                                   f"-test.run \"$(cat {program.removesuffix('.test')}.run)\" > /tmp/said 2>&1; "
                                   "echo \"ended $?\"; grep -c . /tmp/said; head -c 6000 /tmp/said; cd /")  # fmt: skip
         self.assertRegex(answer.output, r"^ended 0\n", answer.output[-6000:])
