@@ -71,15 +71,15 @@ class DynamicRatio(unittest.TestCase):
         return report
 
     def test_cores_go_where_the_threads_are(self):
-        """Two urgent threads and six others on 8 cores, 4 for each class. From one interval to the next the demand is 2 to 6: then each
-        thread has a core. So two of six wait for 20 ms, and nobody for longer. With one queue, in turns of 4 ms, they share that: of the
-        20 turns two have four, four have three."""
+        """Two urgent threads and six others on 8 cores, 4 for each class. The demand is 2 to 6 from the first interval, so the urgent ones'
+        share goes from 4 a quarter of the way to 2 at 20, 30, 40 … ms. It is nearer to 3 at 30 ms, and near enough to 2 at 70 ms: two of
+        six wait until then, and one. With one queue, in turns of 4 ms, they share that: of the 25 turns one has five, the others four."""
         tasks = {"urgent": self.always(2, True), "usual": self.always(6, False)}
-        for queues, last in (("per-core", 20 + 1000), ("global", 20 + 1000 - 12)):
+        for queues, last in (("per-core", 70 + 1000), ("global", 5 * 4 + 1000)):
             report = self.simulated(tasks, algorithm="fifo", queues=queues)
             self.assertEqual(task(report, "urgent")["last_end_ns"], 1000 * MS + 1)
             self.assertEqual(task(report, "usual")["last_end_ns"], last * MS + 1)
-            self.assertEqual(task(report, "usual")["waited_ns"], 40 * MS)
+            self.assertEqual(task(report, "usual")["waited_ns"], (30 + 70) * MS)
             self.assertEqual(len(cores(task(report, "usual")["cores"])), 6)
         static = self.simulated(tasks, algorithm="fifo", groups="affinity-mask:ratio=1:1")
         self.assertEqual(task(static, "usual")["last_end_ns"], 2000 * MS + 1)

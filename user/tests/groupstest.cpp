@@ -259,26 +259,28 @@ void test_nonsense_is_refused() {
   CHECK_EQ(strncmp(before, after, static_cast<size_t>(strstr(before, "\ngroups changes ") - before)), 0);
 }
 
-// Until as many cores as expected are the real-time group's, while eight threads of a class never wait.
-void check_dynamic_ratio(int policy, int cores) {
-  pthread_t threads[8];
+// Until as many cores as expected are the real-time group's, while two threads of a class for each core never wait.
+void check_dynamic_ratio(int policy, int expected, int cores) {
+  pthread_t threads[64];
+  const int count = 2 * cores;
+  CHECK(count <= 64);
   spinning_policy = policy;
   set(spin_on, 1);
-  for (pthread_t& thread : threads) CHECK_EQ(pthread_create(&thread, nullptr, spin, nullptr), 0);
+  for (int i = 0; i < count; ++i) CHECK_EQ(pthread_create(&threads[i], nullptr, spin, nullptr), 0);
   do {
     usleep(2000);
     read_state();
     read_group("groups real-time cores ", group[1]);
-  } while (CPU_COUNT(&group[1]) != cores);
+  } while (CPU_COUNT(&group[1]) != expected);
   set(spin_on, 0);
-  for (pthread_t& thread : threads) CHECK_EQ(pthread_join(thread, nullptr), 0);
+  for (int i = 0; i < count; ++i) CHECK_EQ(pthread_join(threads[i], nullptr), 0);
 }
 
 void test_a_dynamic_ratio_follows_the_load() {
   const int cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
   set_groups("affinity-mask:dynamic=on,interval=5000");
-  check_dynamic_ratio(fifo, cores - 1);
-  check_dynamic_ratio(0, 1);
+  check_dynamic_ratio(fifo, cores - 1, cores);
+  check_dynamic_ratio(0, 1, cores);
   CHECK(has("groups demand"));
   set_groups("none");
 }

@@ -24,23 +24,21 @@ void Demand::begin(const GroupLoads& loads, Instant now) {
 void Demand::take(const GroupLoads& loads, Instant now) {
   const i64 passed = (now - since_).ns;
   if (passed <= 0) return;
-  const i64 real_time = runnable(before_.real_time, loads.real_time, passed);
-  const i64 normal = runnable(before_.normal, loads.normal, passed);
-  real_time_ = any_ ? (3 * real_time_ + real_time) / 4 : real_time;
-  normal_ = any_ ? (3 * normal_ + normal) / 4 : normal;
-  any_ = true;
+  real_time_ = runnable(before_.real_time, loads.real_time, passed);
+  normal_ = runnable(before_.normal, loads.normal, passed);
   before_ = loads;
   since_ = now;
 }
 
 u32 Demand::next(const GroupLoads& loads, Instant now, u32 cores, u32 present, u32 hysteresis) {
   take(loads, now);
-  const i64 all = real_time_ + normal_;
-  if (all == 0) return present;
-  const i64 wanted = i64{cores} * one * real_time_ / all;
-  const i64 distance = wanted - i64{present} * one;
+  if (real_time_ <= i64{present} * one && normal_ <= i64{cores - present} * one) return present;
+  const i64 wanted = i64{cores} * one * real_time_ / (real_time_ + normal_);
+  if (share_ == 0) share_ = i64{present} * one;
+  share_ += (wanted - share_) / 4;
+  const i64 distance = share_ - i64{present} * one;
   if ((distance < 0 ? -distance : distance) * 100 <= i64{hysteresis} * one) return present;
-  const i64 nearest = (wanted + one / 2) / one;
+  const i64 nearest = (share_ + one / 2) / one;
   if (nearest < 1) return 1;
   return nearest < i64{cores} ? static_cast<u32>(nearest) : cores - 1;
 }

@@ -1,9 +1,12 @@
 // The dynamic ratio: how many cores the real-time class needs, from what ran and waited lately. Pure, any context.
 //
 // The demand of a class in an interval is the number of threads of it that could run: the time that its group's cores were
-// busy, divided by the interval, and those that wait there at its end. It is smoothed, three parts old to one new. Cores go
-// to the classes in proportion to their demands, at least one each. The number changes only when what the demands ask for is
-// further from what is than the hysteresis; when nobody wants anything it stays.
+// busy, divided by the interval, and those that wait there at its end. While a class wants more cores than it has, the share
+// moves a quarter of the way to what the demands of that interval ask for, in proportion; else it stays, so that a class which
+// rests for a while, and whose cores nobody is short of, has its part when it goes on. The number of cores is the share, at
+// least one for each class, once the share is further from it than the hysteresis.
+//
+// The share is smoothed and not the demands: of a thousand threads that are woken at once those of one class come first.
 #pragma once
 
 #include "lib/types.h"
@@ -30,7 +33,7 @@ class Demand {
   // class should have, 1 … cores - 1. `present`: how many it has; `hysteresis` in hundredths of a core.
   [[nodiscard]] u32 next(const GroupLoads& loads, Instant now, u32 cores, u32 present, u32 hysteresis);
 
-  // Smoothed, in thousandths of a thread.
+  // Of the last interval, in thousandths of a thread.
   [[nodiscard]] i64 real_time() const { return real_time_; }
   [[nodiscard]] i64 normal() const { return normal_; }
 
@@ -39,8 +42,8 @@ class Demand {
 
   GroupLoads before_;
   Instant since_{};
-  bool any_ = false;  // an interval has been taken in
   i64 real_time_ = 0, normal_ = 0;
+  i64 share_ = 0;  // the real-time class's, in thousandths of a core; 0: nobody has been short of cores
 };
 
 }  // namespace corral::sched
