@@ -167,6 +167,23 @@ TEST(Demand, NothingChangesWithoutNeed) {
   EXPECT_EQ(load.present, 5u);
 }
 
+// A thousand threads that are woken at once: those of one class come an interval before the others, whose class has rested so far.
+TEST(Demand, WhoComesFirstDoesNotTakeAllCores) {
+  Load load{32, 100, 100};
+  load.present = 16;
+  Demand demand;
+  demand.begin({}, Instant{1});
+  for (int i = 0; i < 20; ++i) load.pass(demand, 60);
+  EXPECT_EQ(load.present, 16u);
+  load.become(0, 5);
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(load.pass(demand, 60), 16u) << "nobody is short of cores";
+  load.become(3, 500);
+  EXPECT_EQ(load.pass(demand, 60), 12u);
+  load.become(500, 500);
+  for (int i = 0; i < 20; ++i) EXPECT_GE(load.pass(demand, 60), 12u);
+  EXPECT_EQ(load.present, 16u);
+}
+
 // ---- the engine -----------------------------------------------------------------------------------------------------------
 
 class Machine {
