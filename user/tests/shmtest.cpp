@@ -3,6 +3,7 @@
 #include "tests/check.h"
 #include "tests/children.h"
 
+#include <sched.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
@@ -88,14 +89,19 @@ void check_faults_do_not_count() {
   const int segment = shmget(IPC_PRIVATE, 8 << 20, 0600);
   auto* bytes = static_cast<volatile char*>(shmat(segment, nullptr, 0));
   CHECK(bytes != reinterpret_cast<char*>(-1));
-  const pid_t child = children::spawn([bytes] {
-    for (long at = 0; at < 8 << 20; at += 4096) bytes[at] = 1;
+  constexpr long last = (8 << 20) - 4096;
+  volatile char& looked_at = bytes[1];  // while the child is still at it
+  const pid_t child = children::spawn([bytes, &looked_at] {
+    for (long at = 0; at < last; at += 4096) bytes[at] = 1;
+    while (looked_at == 0) sched_yield();
+    bytes[last] = 1;
     return 0;
   });
   unsigned long most = 0;
-  while (bytes[(8 << 20) - 4096] == 0) {
+  while (bytes[last] == 0) {
     const unsigned long now = attachments(segment);
     if (now > most) most = now;
+    looked_at = 1;
   }
   CHECK_EQ(most, 2);
   children::expect_exit(child, 0);
