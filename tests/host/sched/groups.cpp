@@ -111,14 +111,20 @@ TEST(Grouping, NamesAndValues) {
 // Both classes have `threads` that always want to run; each core runs one and the rest waits.
 class Load {
  public:
-  Load(u32 cores, u32 real_time, u32 normal) : cores_{cores}, real_time_{real_time}, normal_{normal} {}
+  Load(u32 cores, u32 real_time, u32 normal) : cores_{cores}, real_time_{real_time}, normal_{normal} {
+    demand_.begin({}, now_);
+  }
   u32 present = 1;
 
-  u32 pass(Demand& demand, u32 hysteresis) {
+  u32 pass(u32 hysteresis) {
     now_ = now_ + milliseconds(100);
     run(loads_.real_time, real_time_, present);
     run(loads_.normal, normal_, cores_ - present);
-    return present = demand.next(loads_, now_, cores_, present, hysteresis);
+    return present = demand_.next(loads_, now_, cores_, present, hysteresis);
+  }
+  u32 pass(int times, u32 hysteresis) {
+    while (times-- > 0) pass(hysteresis);
+    return present;
   }
   void become(u32 real_time, u32 normal) { real_time_ = real_time, normal_ = normal; }
 
@@ -131,18 +137,16 @@ class Load {
   u32 cores_, real_time_, normal_;
   Instant now_{1};
   GroupLoads loads_;
+  Demand demand_;
 };
 
 TEST(Demand, CoresFollowTheThreadsThatCouldRun) {
   for (const u32 cores : {2u, 3u, 4u, 8u, 32u, 256u}) {
     Load load{cores, 1, 0};
-    Demand demand;
-    demand.begin({}, Instant{1});
     for (const auto& [real_time, normal] :
          std::vector<std::pair<u32, u32>>{{100, 100}, {300, 100}, {1, 1000}, {1000, 0}, {3, 9}}) {
-      load.become(real_time, normal);
-      for (int i = 0; i < 40; ++i) load.pass(demand, 60);
-      if (real_time <= load.present && normal <= cores - load.present) continue;  // each thread has a core
+      load.become(real_time * cores, normal * cores);  // so many that a class is short of cores, whatever it has
+      load.pass(40, 60);
       const double wanted = double(cores) * real_time / (real_time + normal);
       const double possible = std::clamp(wanted, 1.0, double(cores - 1));
       EXPECT_LE(std::abs(load.present - possible), 0.62) << cores << ' ' << real_time << ':' << normal;
@@ -152,35 +156,27 @@ TEST(Demand, CoresFollowTheThreadsThatCouldRun) {
 
 TEST(Demand, NothingChangesWithoutNeed) {
   Load load{8, 4, 4};
-  Demand demand;
-  demand.begin({}, Instant{1});
-  for (int i = 0; i < 20; ++i) load.pass(demand, 60);
-  EXPECT_EQ(load.present, 4u);
+  EXPECT_EQ(load.pass(20, 60), 4u);
   load.become(0, 0);
-  for (int i = 0; i < 20; ++i) EXPECT_EQ(load.pass(demand, 60), 4u) << "nobody wants anything";
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(load.pass(60), 4u) << "nobody wants anything";
   load.become(4, 1);
-  for (int i = 0; i < 20; ++i) EXPECT_EQ(load.pass(demand, 0), 4u) << "each thread has a core";
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(load.pass(0), 4u) << "each thread has a core";
   // 4.57 of 8 is wanted: not worth a change by itself.
   load.become(8, 6);
-  for (int i = 0; i < 40; ++i) EXPECT_EQ(load.pass(demand, 60), 4u);
-  for (int i = 0; i < 40; ++i) load.pass(demand, 50);
-  EXPECT_EQ(load.present, 5u);
+  for (int i = 0; i < 40; ++i) EXPECT_EQ(load.pass(60), 4u);
+  EXPECT_EQ(load.pass(40, 50), 5u);
 }
 
 // A thousand threads that are woken at once: those of one class come an interval before the others, whose class has rested so far.
 TEST(Demand, WhoComesFirstDoesNotTakeAllCores) {
   Load load{32, 100, 100};
-  load.present = 16;
-  Demand demand;
-  demand.begin({}, Instant{1});
-  for (int i = 0; i < 20; ++i) load.pass(demand, 60);
-  EXPECT_EQ(load.present, 16u);
+  EXPECT_EQ(load.pass(20, 60), 16u);
   load.become(0, 5);
-  for (int i = 0; i < 20; ++i) EXPECT_EQ(load.pass(demand, 60), 16u) << "nobody is short of cores";
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(load.pass(60), 16u) << "nobody is short of cores";
   load.become(3, 500);
-  EXPECT_EQ(load.pass(demand, 60), 12u);
+  EXPECT_EQ(load.pass(60), 12u);
   load.become(500, 500);
-  for (int i = 0; i < 20; ++i) EXPECT_GE(load.pass(demand, 60), 12u);
+  for (int i = 0; i < 20; ++i) EXPECT_GE(load.pass(60), 12u);
   EXPECT_EQ(load.present, 16u);
 }
 
