@@ -45,11 +45,13 @@ void RedBlackTreeBase::insert_at(TreeLink& node, TreeLink* parent, bool as_left)
   if (parent == nullptr) {
     root_ = &node;
     first_ = &node;
+    last_ = &node;
   } else if (as_left) {
     parent->left_ = &node;
     if (parent == first_) first_ = &node;
   } else {
     parent->right_ = &node;
+    if (parent == last_) last_ = &node;
   }
   mend_insert(&node);
 }
@@ -90,6 +92,7 @@ void RedBlackTreeBase::mend_insert(TreeLink* node) {
 void RedBlackTreeBase::remove_node(TreeLink& node) {
   if (!node.linked_) __builtin_trap();  // not in a tree
   if (&node == first_) first_ = next_of(&node);
+  if (&node == last_) last_ = previous_of(&node);
   TreeLink* child;         // what moves up into the gap, may be null
   TreeLink* child_parent;  // its parent afterwards
   bool black_lost;
@@ -120,6 +123,31 @@ void RedBlackTreeBase::remove_node(TreeLink& node) {
   node.parent_ = node.left_ = node.right_ = nullptr;
   node.red_ = false;
   node.linked_ = false;
+}
+
+// The first one has no left child, and a right one only when that is a red leaf.
+TreeLink* RedBlackTreeBase::remove_first() {
+  TreeLink* const node = first_;
+  TreeLink* const parent = node->parent_;
+  TreeLink* const child = node->right_;
+  (parent == nullptr ? root_ : parent->left_) = child;
+  const bool red = node->red_;
+  node->parent_ = node->right_ = nullptr;
+  node->red_ = false;
+  node->linked_ = false;
+  if (child != nullptr) {
+    child->parent_ = parent;
+    child->red_ = false;
+    first_ = child;
+  } else {
+    first_ = parent;
+    if (parent == nullptr) {
+      last_ = nullptr;
+    } else if (!red) {
+      mend_remove(nullptr, parent);
+    }
+  }
+  return node;
 }
 
 // The paths through `node` (may be null), below `parent`, have one black node too few.
@@ -210,11 +238,14 @@ TreeLink* RedBlackTreeBase::previous_of(const TreeLink* node) {
 }
 
 bool RedBlackTreeBase::valid() const {
-  if (root_ == nullptr) return first_ == nullptr;
+  if (root_ == nullptr) return first_ == nullptr && last_ == nullptr;
   if (root_->red_ || root_->parent_ != nullptr) return false;
   const TreeLink* leftmost = root_;
   while (leftmost->left_ != nullptr) leftmost = leftmost->left_;
   if (leftmost != first_) return false;
+  const TreeLink* rightmost = root_;
+  while (rightmost->right_ != nullptr) rightmost = rightmost->right_;
+  if (rightmost != last_) return false;
   // In order, without recursion: every node's colour and links, and the black height of every missing child.
   size_t expected = 0;
   for (const TreeLink* node = leftmost; node != nullptr; node = next_of(node)) {

@@ -1,5 +1,5 @@
 // A red-black tree whose links are members of the elements: no allocation. Equal elements keep the order of insertion.
-// The leftmost element is cached, so first() is O(1). Not synchronised.
+// Both ends are known, so first(), last() and what goes to the end need no way down. Not synchronised.
 // Source: Cormen, Leiserson, Rivest, Stein: Introduction to Algorithms, chapter 13.
 #pragma once
 
@@ -34,17 +34,19 @@ class RedBlackTreeBase {
   RedBlackTreeBase(const RedBlackTreeBase&) = delete;
   RedBlackTreeBase& operator=(const RedBlackTreeBase&) = delete;
   [[nodiscard]] bool empty() const { return root_ == nullptr; }
-  // Checks every rule of the structure (colours, black heights, parent links, cached first); for tests.
+  // Checks every rule of the structure (colours, black heights, parent links, both ends); for tests.
   [[nodiscard]] bool valid() const;
 
  protected:
   void insert_at(TreeLink& node, TreeLink* parent, bool as_left);
   void remove_node(TreeLink& node);
+  TreeLink* remove_first();  // the tree is not empty
   static TreeLink* next_of(const TreeLink* node);
   static TreeLink* previous_of(const TreeLink* node);
 
   TreeLink* root_ = nullptr;
   TreeLink* first_ = nullptr;
+  TreeLink* last_ = nullptr;
 
  private:
   void rotate_left(TreeLink& node);
@@ -59,6 +61,7 @@ class RedBlackTree : public RedBlackTreeBase {
  public:
   constexpr RedBlackTree() = default;
   void insert(T& item) {
+    if (last_ == nullptr || !Less{}(item, *element(last_))) return insert_at(item.*Link, last_, false);
     TreeLink* parent = nullptr;
     TreeLink* place = root_;
     bool left = false;
@@ -70,13 +73,10 @@ class RedBlackTree : public RedBlackTreeBase {
     insert_at(item.*Link, parent, left);
   }
   void remove(T& item) { remove_node(item.*Link); }
-  [[nodiscard]] T* first() const { return first_ == nullptr ? nullptr : element(first_); }
-  // O(log n).
-  [[nodiscard]] T* last() const {
-    TreeLink* place = root_;
-    while (place != nullptr && place->right_ != nullptr) place = place->right_;
-    return element_or_null(place);
-  }
+  // Takes the first one out; null: the tree is empty.
+  T* pop_first() { return empty() ? nullptr : element(remove_first()); }
+  [[nodiscard]] T* first() const { return element_or_null(first_); }
+  [[nodiscard]] T* last() const { return element_or_null(last_); }
   [[nodiscard]] T* next(const T& item) const { return element_or_null(next_of(&(item.*Link))); }
   [[nodiscard]] T* previous(const T& item) const { return element_or_null(previous_of(&(item.*Link))); }
 

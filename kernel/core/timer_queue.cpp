@@ -18,7 +18,7 @@ void TimerQueue::cancel(TimerEvent& event) {
 bool TimerQueue::run_until(Instant now) {
   bool any = false;
   for (TimerEvent* event = events_.first(); event != nullptr && event->when() <= now; event = events_.first()) {
-    events_.remove(*event);
+    events_.pop_first();
     event->action_(*event);  // may add and cancel events, and end this event's life
     any = true;
   }

@@ -30,6 +30,11 @@ class TimelineState {
   [[nodiscard]] const State& as() const {
     if (kind_ != &kind_of<State>) [[unlikely]]
       return fresh<State>;
+    return known<State>();
+  }
+  // The same of a type that is known, since as<State>() was called and forget() was not: nobody looks.
+  template <class State>
+  [[nodiscard]] const State& known() const {
     return *std::launder(reinterpret_cast<const State*>(bytes_));
   }
 

@@ -62,10 +62,7 @@ class CompletelyFair final : public SchedulingAlgorithm {
       case EnqueueReason::yielded: {
         // Behind all that wait, but by no more than one round: who yields in a loop must not fall back for ever.
         const SchedulingEntity* last = tree_.last();
-        if (last != nullptr) {
-          const i64 goal = std::min(runtime_of(*last) - minimum_, runtime_of(*tree_.first()) - minimum_ + latency_);
-          lag = std::max(lag, goal);
-        }
+        if (last != nullptr) lag = std::max(lag, std::min(waiting_at(*last), waiting_at(*tree_.first()) + latency_) - minimum_);
         break;
       }
       case EnqueueReason::preempted:
@@ -85,16 +82,14 @@ class CompletelyFair final : public SchedulingAlgorithm {
   void dequeue(SchedulingEntity& entity, Instant) override {
     tree_.remove(entity);
     if (challenger_ == &entity) challenger_ = nullptr;  // its memory may become another entity's
-    --waiting_;
-    weight_waiting_ -= entity.weight;
-    runtime_of(entity) -= minimum_;
+    waits_no_more(entity);
   }
 
   Decision pick(Instant now) override {
-    SchedulingEntity* first = tree_.first();
+    SchedulingEntity* first = tree_.pop_first();
     if (first == nullptr) return {};
-    raise_minimum(runtime_of(*first));
-    dequeue(*first, now);
+    minimum_ = std::max(minimum_, waiting_at(*first));
+    waits_no_more(*first);
     turn_used_ = Duration{};
     challenger_ = nullptr;
     return {first, waiting_ == 0 ? never : now + Duration{slice_of(*first)}};
@@ -102,18 +97,20 @@ class CompletelyFair final : public SchedulingAlgorithm {
 
   void charge(SchedulingEntity& running, Duration used, Instant) override {
     turn_used_ = turn_used_ + used;
-    const i64 absolute = minimum_ + runtime_of(running) + virtual_time(used.ns, running.weight);
+    State& state = running.timeline.as<State>();
+    const i64 absolute = minimum_ + state.virtual_runtime + virtual_time(used.ns, running.weight);
     const SchedulingEntity* first = tree_.first();
-    raise_minimum(first == nullptr ? absolute : std::min(absolute, runtime_of(*first)));
-    runtime_of(running) = absolute - minimum_;
-    running.timeline.as<State>().minimum = minimum_;
+    const i64 least = first == nullptr ? absolute : std::min(absolute, waiting_at(*first));
+    const i64 minimum = std::max(minimum_, least);
+    minimum_ = minimum;
+    state = {absolute - minimum, minimum};
   }
 
   Instant review(const SchedulingEntity& running, Instant now) override {
     const SchedulingEntity* first = tree_.first();
     if (first == nullptr) return never;
     if (challenger_ != first) return after(left_of_turn(running), now);
-    const i64 ahead = minimum_ + runtime_of(running) - runtime_of(*first);
+    const i64 ahead = minimum_ + runtime_of(running) - waiting_at(*first);
     if (ahead > virtual_time(overdue_, first->weight) && !first->woken_by_interrupt) [[unlikely]]
       return beside_overdue(*first, running, ahead, now);
     return after(left_beside(*first, running, ahead), now);
@@ -130,11 +127,11 @@ class CompletelyFair final : public SchedulingAlgorithm {
   };
   static i64& runtime_of(SchedulingEntity& entity) { return entity.timeline.as<State>().virtual_runtime; }
   static i64 runtime_of(const SchedulingEntity& entity) { return entity.timeline.as<State>().virtual_runtime; }
+  // Of one that is in the tree, or on its way into it.
+  static i64 waiting_at(const SchedulingEntity& entity) { return entity.timeline.known<State>().virtual_runtime; }
 
   struct Sooner {
-    bool operator()(const SchedulingEntity& a, const SchedulingEntity& b) const {
-      return a.timeline.as<State>().virtual_runtime < b.timeline.as<State>().virtual_runtime;
-    }
+    bool operator()(const SchedulingEntity& a, const SchedulingEntity& b) const { return waiting_at(a) < waiting_at(b); }
   };
 
   // How far the others went on while `entity` slept, in virtual ns. Elsewhere than where it ran that is not known: as far as
@@ -176,7 +173,12 @@ class CompletelyFair final : public SchedulingAlgorithm {
     return now;
   }
 
-  void raise_minimum(i64 to) { minimum_ = std::max(minimum_, to); }
+  // `entity` is out of the tree.
+  void waits_no_more(SchedulingEntity& entity) {
+    --waiting_;
+    weight_waiting_ -= entity.weight;
+    runtime_of(entity) -= minimum_;
+  }
 
   const CoreId core_;
   RedBlackTree<SchedulingEntity, &SchedulingEntity::tree_link, Sooner> tree_;

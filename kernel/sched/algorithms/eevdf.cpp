@@ -173,13 +173,13 @@ class EarliestEligible final : public SchedulingAlgorithm {
   SchedulingEntity* first_eligible() {
     const i64 now = virtual_now();
     for (SchedulingEntity* first = later_.first(); first != nullptr && state_of(*first).had <= now; first = later_.first()) {
-      later_.remove(*first);
+      later_.pop_first();
       eligible_.insert(*first);
       state_of(*first).is_eligible = true;
     }
     for (SchedulingEntity* first = eligible_.first(); first != nullptr && state_of(*first).had > now;
          first = eligible_.first()) {
-      eligible_.remove(*first);
+      eligible_.pop_first();
       later_.insert(*first);
       state_of(*first).is_eligible = false;
     }

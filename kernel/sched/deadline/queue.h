@@ -46,8 +46,7 @@ class RestingPlace {
   SchedulingEntity* take(Instant now) {
     SchedulingEntity* entity = resting_.first();
     if (entity == nullptr || entity->server.renewal() > now) return nullptr;
-    resting_.remove(*entity);
-    return entity;
+    return resting_.pop_first();
   }
 
  private:

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <set>
 #include <vector>
@@ -69,9 +70,15 @@ TEST_P(RedBlackTreeProperty, BehavesAsAMultiset) {
       model.items.insert(&item);
       inside.push_back(&item);
     } else {
-      const size_t index = random.below(inside.size());
+      const bool first = random.below(3) == 0;
+      const auto index = first ? static_cast<size_t>(std::ranges::find(inside, *model.items.begin()) - inside.begin())
+                               : random.below(inside.size());
       Item* item = inside[index];
-      tree.remove(*item);
+      if (first) {
+        ASSERT_EQ(tree.pop_first(), item);
+      } else {
+        tree.remove(*item);
+      }
       EXPECT_FALSE(item->link.linked());
       model.items.erase(item);
       inside[index] = inside.back();
@@ -81,14 +88,15 @@ TEST_P(RedBlackTreeProperty, BehavesAsAMultiset) {
     if (step % 25 == 0) expect_same(tree, model);
     if (!model.items.empty()) {
       ASSERT_EQ(tree.first(), *model.items.begin());
+      ASSERT_EQ(tree.last(), *model.items.rbegin());
     } else {
       ASSERT_TRUE(tree.empty());
+      ASSERT_EQ(tree.last(), nullptr);
     }
   }
-  while (Item* item = tree.first()) {
+  while (Item* item = tree.pop_first()) {
     ASSERT_EQ(item, *model.items.begin());
     model.items.erase(model.items.begin());
-    tree.remove(*item);
     ASSERT_TRUE(tree.valid());
   }
   EXPECT_TRUE(model.items.empty());
@@ -116,6 +124,8 @@ TEST(RedBlackTree, EmptyIsValid) {
   Tree tree;
   EXPECT_TRUE(tree.valid());
   EXPECT_EQ(tree.first(), nullptr);
+  EXPECT_EQ(tree.last(), nullptr);
+  EXPECT_EQ(tree.pop_first(), nullptr);
   EXPECT_EQ(tree.first_where([](const Item&) { return true; }), nullptr);
 }
 
