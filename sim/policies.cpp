@@ -42,7 +42,7 @@ Partition::Partition(const std::string& text, u32 cores, Duration tick) {
 
 Policies::Policies(const PolicyNames& names, u32 cores, Duration tick, u64 (*random)())
     : placer_{std::make_unique<sched::Placer>(random)},
-      migrator_{std::make_unique<sched::Migrator>(random, placer_->all_statistics())} {
+      migrator_{std::make_unique<sched::Migrator>(random, placer_->all_statistics(), &placer_->policies())} {
   sched::Refusal why;
   sched::TunableValues for_algorithm, for_placement, for_migration;
   algorithm_ = sched::choose_algorithm(names.algorithm, tick, for_algorithm, why);

@@ -43,6 +43,11 @@ struct LeaveRequest {
   CoreId here;                     // where it waits
   u32 spare;                       // how many wait there besides the one that runs or is about to
   Instant now;
+
+  // When this core's cache has forgotten the entity, which takes so long.
+  [[nodiscard]] Instant cold_after(Duration hot) const {
+    return entity.has_run() && entity.last_core == here ? entity.last_ran + hot : now;
+  }
 };
 
 class MigrationPolicy {

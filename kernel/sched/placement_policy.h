@@ -43,25 +43,39 @@ struct PlacementDescriptor : PolicyDescription {
   size_t size;
   PlacementPolicy* (*make)(void* storage);
   bool goes_by_resources = false;  // it reads ResourceUse: while it is in force, somebody counts (sched/counters.h)
+  // Which of its tunables says for how long a thread that has run is left on its core by those that pull (engine/migrator.h).
+  size_t pulled_after = at_once;
+  static constexpr size_t at_once = ~size_t{0};
 };
-// A policy that does has a constant of this name.
+// A policy that goes by them, or has such a tunable, has a constant of that name.
 template <class Policy>
 inline constexpr bool has_resources = requires { Policy::goes_by_resources; };
+template <class Policy>
+consteval size_t pulled_after_of() {
+  if constexpr (requires { Policy::pulled_after; }) {
+    return Policy::pulled_after;
+  } else {
+    return PlacementDescriptor::at_once;
+  }
+}
 
 [[nodiscard]] std::span<const PlacementDescriptor* const> placements();
 [[nodiscard]] const PlacementDescriptor* find_placement(std::string_view name);
 inline constexpr const char* default_placement = "least-loaded";
 
 // After the description may stand the name of a table of tunables that is a constant of the class.
-#define CORRAL_PLACEMENT_POLICY(Class, name, description, ...)                                                               \
-  namespace {                                                                                                                \
-  ::corral::sched::PlacementPolicy* make_it(void* storage) {                                                                 \
-    return ::new (storage) Class();                                                                                          \
-  }                                                                                                                          \
-  constinit const ::corral::sched::PlacementDescriptor descriptor{                                                           \
-      {name, description __VA_OPT__(, Class::) __VA_ARGS__}, sizeof(Class), make_it, ::corral::sched::has_resources<Class>}; \
-  __VA_OPT__(static_assert(::corral::sched::are_right(Class::__VA_ARGS__));)                                                 \
-  CORRAL_REGISTER(corral_placements, ::corral::sched::PlacementDescriptor, descriptor);                                      \
+#define CORRAL_PLACEMENT_POLICY(Class, name, description, ...)                                                           \
+  namespace {                                                                                                            \
+  ::corral::sched::PlacementPolicy* make_it(void* storage) {                                                             \
+    return ::new (storage) Class();                                                                                      \
+  }                                                                                                                      \
+  constinit const ::corral::sched::PlacementDescriptor descriptor{{name, description __VA_OPT__(, Class::) __VA_ARGS__}, \
+                                                                  sizeof(Class),                                         \
+                                                                  make_it,                                               \
+                                                                  ::corral::sched::has_resources<Class>,                 \
+                                                                  ::corral::sched::pulled_after_of<Class>()};            \
+  __VA_OPT__(static_assert(::corral::sched::are_right(Class::__VA_ARGS__));)                                             \
+  CORRAL_REGISTER(corral_placements, ::corral::sched::PlacementDescriptor, descriptor);                                  \
   }
 
 }  // namespace corral::sched

@@ -171,7 +171,7 @@ class SchedulingManager {
   mutable SpinLock lock_{Rank::scheduling_manager, "scheduling manager"};  // one change of algorithm or of cores at a time
   Duration tick_{};  // boot, then constant
   sched::Placer placer_{random_source::next};
-  sched::Migrator migrator_{random_source::next, placer_.all_statistics()};
+  sched::Migrator migrator_{random_source::next, placer_.all_statistics(), &placer_.policies()};
   Atomic<const sched::AlgorithmDescriptor*> algorithm_{nullptr};  // written under lock_ or at boot
   sched::TunableValues tunables_;  // of algorithm_; the same
   Atomic<Scheduler*> schedulers_[max_cores] = {};  // boot writes each once

@@ -76,6 +76,7 @@ PullAnswer Migrator::whom_to_ask(const PullRequest& request) {
 Instant Migrator::leaves_at(const LeaveRequest& request) {
   const MigrationSlot& slot = policies_.in_force();
   if (!slot.descriptor->pulls || !is_usual(request.entity) || request.spare == 0) return never;
+  const Instant cold = request.cold_after(hot());
   PolicyFailure failure{{}, PolicyCall::leaves_at, request.entity.number, request.here, request.now};
   Instant leaves;
   if (!policies_.ask<&MigrationPolicy::leaves_at>(slot, request, leaves)) [[unlikely]] {
@@ -85,7 +86,7 @@ Instant Migrator::leaves_at(const LeaveRequest& request) {
   } else if (is_absurd(leaves, failure.now)) [[unlikely]] {
     failure.misdeed = Misdeed::absurd_time;
   } else {
-    return with_pause(leaves, failure.now);
+    return with_pause(std::max(leaves, cold), failure.now);
   }
   policies_.replace(slot, failure);
   return never;

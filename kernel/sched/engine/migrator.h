@@ -9,8 +9,7 @@
 // nobody moves (engine/policy_slots.h, docs/safety.md). Context: any core, interrupts off; no locks.
 #pragma once
 
-#include "sched/engine/policy_slots.h"
-#include "sched/engine/safe_policies.h"
+#include "sched/engine/placer.h"
 
 namespace corral::sched {
 
@@ -59,8 +58,10 @@ class Migrator {
     Atomic<u32> needless{0};  // threads that it pushed to cores that had as many, since one stayed
   };
 
-  constexpr explicit Migrator(u64 (*random)(), std::span<const CoreStatistics> cores)
-      : cores_{cores}, policies_{SafeMigration::descriptor, safe_policy_, cores, random} {}
+  // `placements`: the one in force may want that nobody is pulled away soon after having run (pulled_after()); null: none does.
+  constexpr explicit Migrator(u64 (*random)(), std::span<const CoreStatistics> cores,
+                              const Placer::Policies* placements = nullptr)
+      : cores_{cores}, policies_{SafeMigration::descriptor, safe_policy_, cores, random}, placements_{placements} {}
 
   [[nodiscard]] Policies& policies() { return policies_; }
   [[nodiscard]] const Policies& policies() const { return policies_; }
@@ -72,7 +73,8 @@ class Migrator {
   [[nodiscard]] CoreId push_target(const PushRequest& request);
   // Whom an idle core asks, and when: at once if `at` is not after request.now.
   [[nodiscard]] PullAnswer whom_to_ask(const PullRequest& request);
-  // From when on a waiting entity may go to an idle core; never for those that no policy is asked about.
+  // From when on a waiting entity may go to an idle core, by the policy and by the placement in force; never for those that no
+  // policy is asked about.
   [[nodiscard]] Instant leaves_at(const LeaveRequest& request);
 
   // ---- who is hungry -----------------------------------------------------------------------------------------------
@@ -107,10 +109,13 @@ class Migrator {
  private:
   // Whether a thread may go from `here` to `target`; false: this helps nobody, and has been so again and again.
   [[nodiscard]] bool may_push(CoreId here, CoreId target);
+  // How long the placement in force wants a thread that has run to be left alone.
+  [[nodiscard]] Duration hot() const { return placements_ == nullptr ? Duration{} : pulled_after(placements_->in_force()); }
 
   SafeMigration safe_policy_;
   std::span<const CoreStatistics> cores_;
   Policies policies_;
+  const Placer::Policies* placements_;
   alignas(cache_line) Atomic<u32> hungry_count_{0};  // of hungry_, or more for a moment
   AtomicCoreSet hungry_;  // any; a core adds itself, and whoever removes it gives it something
   Counts counts_[max_cores];  // see there

@@ -14,6 +14,12 @@ namespace corral::sched {
 
 using PlacementSlot = PolicySlot<PlacementPolicy, PlacementDescriptor>;
 
+// For how long a thread that has run is left on its core by those that pull (engine/migrator.h).
+[[nodiscard]] inline Duration pulled_after(const PlacementSlot& slot) {
+  const size_t tunable = slot.descriptor->pulled_after;
+  return tunable == PlacementDescriptor::at_once ? Duration{} : slot.values.time(tunable);
+}
+
 // Asks a policy for the Placer: PolicySlots.
 class PlacementAsker {
  public:
@@ -29,7 +35,7 @@ class Placer {
 
   constexpr explicit Placer(u64 (*random)()) : policies_{SafePlacement::descriptor, safe_policy_, statistics_, random} {}
 
-  [[nodiscard]] Policies& policies() { return policies_; }
+  [[nodiscard]] constexpr Policies& policies() { return policies_; }
   [[nodiscard]] const Policies& policies() const { return policies_; }
   // No core from `count` on is ever a candidate: sets are looked at that far. One at a time; never less than before.
   void expect_cores(u32 count) { words_.store((count + 63) / 64, Order::relaxed); }

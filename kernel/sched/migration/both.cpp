@@ -24,7 +24,7 @@ class Both final : public MigrationPolicy {
   }
   Instant leaves_at(const LeaveRequest& request, const SystemView& system) override {
     if (request.spare <= system.tunables.number(threshold)) return never;
-    return cold_at(request, system.tunables.time(hot));
+    return request.cold_after(system.tunables.time(hot));
   }
 };
 

@@ -18,7 +18,7 @@ class Pull final : public MigrationPolicy {
   }
   Instant leaves_at(const LeaveRequest& request, const SystemView& system) override {
     if (request.spare <= system.tunables.number(threshold)) return never;
-    return cold_at(request, system.tunables.time(hot));
+    return request.cold_after(system.tunables.time(hot));
   }
 };
 

@@ -42,11 +42,4 @@ inline CoreId busiest(const PullRequest& request, const SystemView& system, i64 
   return best;
 }
 
-// When the core's cache has forgotten the entity.
-inline Instant cold_at(const LeaveRequest& request, Duration hot) {
-  const SchedulingEntity& entity = request.entity;
-  if (!entity.has_run() || entity.last_core != request.here) return request.now;
-  return entity.last_ran + hot;
-}
-
 }  // namespace corral::sched

@@ -2,7 +2,8 @@
 // have to be fetched into a cache: each of them takes a turn, and drives out as much as those use who ran there lately. Leaving
 // the core where it ran last costs what the thread itself uses, while that cache is warm. So a thread that uses much waits for
 // its cache, and those that use much keep apart. One that uses little fits beside others: it goes back while its cache is warm, as
-// with affinity, and new ones are spread. One of which nothing is known goes by load alone, as least-loaded.
+// with affinity, and new ones are spread. One of which nothing is known goes by load alone, as least-loaded. Whom it has sent back
+// to its cache is left there for a while by those that pull, else the next idle core would take it away.
 //
 // Source: the cache-aware policy that paper 000 asks for (section 5.2.1), which goes by what caches tell so that there is less contention
 // for them. Cost: O(cores).
@@ -17,8 +18,11 @@ class CacheAware final : public LeastOf<LoadInThreads> {
       {"turn", Unit::number, 1, 1'000'000, 500, "pages of 4 KiB that are fetched in the time for which one waits for a thread"},
       {"warm", Unit::microseconds, 0, 10'000'000, 10'000, "time after which a core's cache has forgotten a thread"},
       {"crowd", Unit::number, 1, 10'000, 4, "threads on a core with which nobody who uses little goes back there"},
+      {"hot", Unit::microseconds, 0, 10'000'000, 200,
+       "time for which a thread that has run is left on its core, whatever pulls"},
   };
-  enum : size_t { turn, warm, crowd };
+  enum : size_t { turn, warm, crowd, hot };
+  static constexpr size_t pulled_after = hot;
 
  private:
   // What cores cost for the thread of one request.

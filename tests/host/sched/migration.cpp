@@ -20,7 +20,8 @@ constexpr Instant now = Instant{} + seconds(100);
 // A migrator with every policy of the library in it, and numbers of cores that the test sets.
 class OwnedMigrator {
  public:
-  explicit OwnedMigrator(std::string_view text) {
+  explicit OwnedMigrator(std::string_view text, const Placer::Policies* placements = nullptr)
+      : migrator_{std::make_unique<Migrator>(next_random, std::span{numbers_.get(), max_cores}, placements)} {
     for (const MigrationDescriptor* descriptor : migrations()) {
       storage_.push_back(::operator new(Migrator::Policies::room_for(descriptor->size), std::align_val_t{64}));
       if (!migrator_->policies().add(*descriptor, storage_.back())) std::abort();
@@ -59,7 +60,7 @@ class OwnedMigrator {
 
  private:
   std::unique_ptr<CoreStatistics[]> numbers_ = std::make_unique<CoreStatistics[]>(max_cores);
-  std::unique_ptr<Migrator> migrator_ = std::make_unique<Migrator>(next_random, std::span{numbers_.get(), max_cores});
+  std::unique_ptr<Migrator> migrator_;
   std::vector<void*> storage_;
 };
 
@@ -134,6 +135,34 @@ TEST(Pull, WhoIsHotOrNeededStays) {
   EXPECT_EQ(pull.leaves_at(2), never);
   pull.entity.real_time = deadline_priority;
   EXPECT_EQ(pull.leaves_at(2), never) << "who has a reservation stays";
+}
+
+TEST(Pull, WhoWasSentBackToItsCacheStaysAsLongAsThePlacementWants) {
+  OwnedPlacer placer{"cache-aware:hot=300"};
+  for (const char* name : {"pull", "both"}) {
+    placer.use("cache-aware:hot=300");
+    OwnedMigrator pull{name, &placer->policies()};
+    pull.entity.last_core = CoreId{0};
+    EXPECT_LE(pull.leaves_at(1), now) << "it never ran: no cache knows it";
+    pull.entity.last_ran = now - microseconds(100);
+    EXPECT_EQ(pull.leaves_at(1), now + microseconds(200));
+    EXPECT_EQ(pull.leaves_at(0), never) << "nobody is to spare";
+    pull.entity.last_ran = now - microseconds(300);
+    EXPECT_LE(pull.leaves_at(1), now);
+    pull.entity.last_ran = now;
+    pull.entity.last_core = CoreId{3};
+    EXPECT_LE(pull.leaves_at(1), now) << "it came here, but did not run here";
+    pull.entity.last_core = CoreId{0};
+    placer.use("least-loaded");
+    EXPECT_LE(pull.leaves_at(1), now) << "a placement that wants nothing of the kind";
+  }
+  placer.use("cache-aware:hot=300");
+  OwnedMigrator longer{"pull:hot=500", &placer->policies()};
+  longer.entity.last_core = CoreId{0};
+  longer.entity.last_ran = now;
+  EXPECT_EQ(longer.leaves_at(1), now + microseconds(500)) << "the longer of both";
+  OwnedMigrator none{"none", &placer->policies()};
+  EXPECT_EQ(none.leaves_at(1), never);
 }
 
 // Answers what the test says, or does not come back.
