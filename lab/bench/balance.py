@@ -133,16 +133,36 @@ def change(value: float, before: float) -> str:
     return f"{100 * (value - before) / before:+.0f} %" if before else "-"
 
 
-def _cells(of: Figures, baseline: Figures | None) -> list[str]:
-    against = [change(of["runtime_us"], baseline["runtime_us"]), change(refills(of), refills(baseline))] if baseline else ["", ""]
+def _against(of: Figures, baseline: Figures | None) -> list[str]:
+    changes = [change(of["runtime_us"], baseline["runtime_us"]), change(refills(of), refills(baseline))] if baseline else ["", ""]
     thousands = [table.number(of[f"refills.{mode}"] / 1000) for mode in cache_model.MODES]
+    return [table.number(of["runtime_us"] / 1000), changes[0], *thousands, changes[1]]
+
+
+def _cells(of: Figures, baseline: Figures | None) -> list[str]:
     wakes = [table.number(of[f"wake_{which}_ns"] / 1000, 0) for which in ("p50", "p99", "worst")]
     wasted = table.number(of["wasted_us"] / 1000) if "wasted_us" in of else "-"
-    return [table.number(of["runtime_us"] / 1000), against[0], *thousands, against[1], table.number(of["l2_refills.user"] + of["l2_refills.kernel"], 0),
-            table.number(of["moves"], 0), *wakes, wasted]
+    return [*_against(of, baseline), table.number(of["l2_refills.user"] + of["l2_refills.kernel"], 0), table.number(of["moves"], 0), *wakes, wasted]
 
 
 HEAD = ("placement", "migration", "ms", "to random", "refills, user", "kernel", "to random", "L2", "moves", "wake p50", "p99", "worst", "wasted ms")
+
+
+def together(loads: dict[str, Figures]) -> Figures:
+    """Time and refills of all loads, one after the other."""
+    return {metric: sum(of[metric] for of in loads.values()) for metric in ("runtime_us", *(f"refills.{mode}" for mode in cache_model.MODES))}
+
+
+def _sums(results: Results, plan: Plan, cores: int) -> list[str]:
+    """What a placement is worth over all loads."""
+    body = []
+    for choice in plan.choices if "corral" in plan.systems else ():
+        of = together(figures(results, "corral", cores, plan.options_of(choice)))
+        loads = figures(results, "corral", cores, plan.options_of(Choice(BASELINE, choice.migration)))
+        body.append([choice.placement, choice.migration, *_against(of, together(loads) if loads else None)])
+    if "linux" in plan.systems:
+        body.append(["Linux", "", *_against(together(figures(results, "linux", cores, "")), None)])
+    return ["", f"all loads together; {cores} core{'s' if cores > 1 else ''}", "", *table.lines(HEAD[:7], body)]
 
 
 def _table(results: Results, plan: Plan, cores: int, load: Load) -> list[str]:
@@ -161,8 +181,10 @@ def _table(results: Results, plan: Plan, cores: int, load: Load) -> list[str]:
 def report(results: Results, plan: Plan) -> list[str]:
     lines = [f"Median of {len(plan.seeds)} seeds; caches: {plan.caches}. ms: virtual time until all have ended; refills of cores' own caches, "
              "thousands; wake: us from the end of a sleep until the thread runs; wasted: cores idled beside waiting threads."]
-    for cores, load in product(plan.cores, LOADS):
-        lines += _table(results, plan, cores, load)
+    for cores in plan.cores:
+        for load in LOADS:
+            lines += _table(results, plan, cores, load)
+        lines += _sums(results, plan, cores)
     return [*lines, *(["", "--quick: one seed, few policies. A look, not a result."] if plan.quick else [])]
 
 

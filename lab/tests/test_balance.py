@@ -125,6 +125,15 @@ class Report(unittest.TestCase):
         self.assertEqual(first[2][:4], ["Linux", "41.0", "0.5", "0.5"])
         self.assertEqual(sum("sections of 12 KiB" in line for line in lines), len(LOADS))
 
+    def test_the_last_table_is_of_all_loads_together(self) -> None:
+        asked = plan()
+        lines = balance.report(results_of(asked), asked)
+        begin = next(number for number, line in enumerate(lines) if line.startswith("all loads together; 4 cores"))
+        random, aware, linux = (line.split() for line in lines[begin + 4 : begin + 7])
+        self.assertEqual(random, ["random", "pull", "153.0", "+0", "%", "6.0", "6.0", "+0", "%"])
+        self.assertEqual(aware, ["cache-aware", "pull", "123.0", "-20", "%", "1.5", "1.5", "-75", "%"])
+        self.assertEqual(linux, ["Linux", "123.0", "1.5", "1.5"])
+
     def test_without_random_placement_there_is_nothing_to_compare_with(self) -> None:
         asked = plan(choices=(balance.Choice("affinity", "none"),), systems=("corral",))
         text = "\n".join(balance.report(results_of(asked), asked))
