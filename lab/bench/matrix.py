@@ -1,29 +1,32 @@
 """Matrices multiplied by threads, under the cache model: what migration, pinning and a pool of threads do to caches.
 
 The loads are those of figures 3 to 8 of the study of schedulers on the Raspberry Pi (lab/bench/matrix_published.py), and 6c
-and 6d, which it lacks; with its caches (16 KiB for each core, 128 KiB for all), or with a processor's of today. Cores run at the same time in virtual time, and a run repeats.
-Counted is from before the first thread is made until the last one has ended, user and kernel mode apart.
+and 6d, which it lacks; with its caches (16 KiB for each core, 128 KiB for all), or with a processor's of today. Cores run at the same time in virtual time, and a run repeats:
+so each run gives the model's cores other turns, and threads meet otherwise. Counted is from before the first thread is made until the last one has ended, user and kernel mode
+apart.
 """
 
 from __future__ import annotations
 
+import statistics
 import tempfile
 from argparse import Namespace
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 from lab import boot_options, cache_model, guest
 from lab.bench import failures, plot, table, timed
-from lab.bench.bench import Bench, Place
+from lab.bench.bench import Bench, Place, runs_of
 from lab.bench.matrix_published import PUBLISHED, Figure
-from lab.bench.results import Results, Row
+from lab.bench.results import Results, Row, medians
 from lab.options import Parser, choose, choose_list, positive
 from lab.problem import Problem
 from lab.progress import Progress
 
 NAME = PROGRAM = "matrix"
 EVENTS = ("instructions", "cycles", "accesses", "refills")
-QUANTUM = 2000  # cycles of a core's turn in the model
+QUANTUM = 2000  # cycles of a core's turn in the model, in the first run
 SEED = 1
 OPTIONS = "interleave.seed=0 counters=model"
 DIVIDED_WHEN_QUICK = 20
@@ -87,26 +90,31 @@ class Plan:
     caches: str = cache_model.PRESETS[0]
     quantum: int = QUANTUM
     cases: tuple[Case, ...] = CASES
+    runs: int = 1
 
     def __post_init__(self) -> None:
         own = [OPTIONS, *(case.options for case in self.cases)]
         boot_options.check_added(self.options, own, "leave it out: the figures differ in it, and --figures chooses them")
 
     @property
-    def model(self) -> str:
-        return f"preset={self.caches},quantum={self.quantum},clock=parallel"
+    def quanta(self) -> list[int]:
+        """Of each run, a twentieth more each time."""
+        return [self.quantum + run * max(1, self.quantum // 20) for run in range(self.runs)]
+
+    def model(self, quantum: int) -> str:
+        return f"preset={self.caches},quantum={quantum},clock=parallel"
 
     def options_of(self, case: Case) -> str:
         return f"{OPTIONS} {case.options} {self.options}".strip()
 
 
-def once(case: Case, plan: Plan) -> Figure:
+def once(case: Case, plan: Plan, quantum: int) -> Figure:
     """Each event by mode, and the run time in microseconds of virtual time."""
     program = case.command(DIVIDED_WHEN_QUICK if plan.quick else 1).split()
     with tempfile.TemporaryDirectory(prefix="corral-matrix-") as name:
         file = Path(name) / "report"
         with failures.of_guest(f"figure {case.figure}"):
-            said, end = guest.run_program(program, cores=case.cores, seed=SEED, plugin=cache_model.plugin(plan.model, file, seeded=True),
+            said, end = guest.run_program(program, cores=case.cores, seed=SEED, plugin=cache_model.plugin(plan.model(quantum), file, seeded=True),
                                           options=plan.options_of(case), patience=3000.0)
         reports = cache_model.read(file)
     told = timed.said(PROGRAM, said)
@@ -118,13 +126,14 @@ def once(case: Case, plan: Plan) -> Figure:
 def measure(plan: Plan) -> Results:
     rows: list[Row] = []
     with failures.keeping(rows), Progress("Multiplying matrices under the cache model") as progress:
-        for number, case in enumerate(plan.cases):
-            progress.of(number, len(plan.cases), f"figure {case.figure}")
-            figure = once(case, plan)
+        todo = list(product(plan.cases, plan.quanta))
+        for number, (case, quantum) in enumerate(todo):
+            progress.of(number, len(todo), f"figure {case.figure}")
+            figure = once(case, plan, quantum)
             rows += [Row("corral", "model", case.cores, 0, metric, value, plan.options_of(case), SEED)
                      for metric, value in metrics(case.figure, figure).items()]
-        progress.done(f"{len(plan.cases)} runs")
-    return Results(NAME, tuple(rows))
+        progress.done(f"{len(todo)} runs")
+    return Results(NAME, medians(rows))
 
 
 def metrics(name: str, figure: Figure) -> dict[str, float]:
@@ -132,9 +141,11 @@ def metrics(name: str, figure: Figure) -> dict[str, float]:
     return {f"{name}.runtime_us": figure.runtime, **counted}
 
 
-def figure_of(results: Results, case: Case) -> Figure:
+def figure_of(results: Results, case: Case, run: int | None = None) -> Figure:
+    """The medians, or one run."""
     def value(metric: str) -> int:
-        return int(results.value("corral", case.cores, 0, f"{case.figure}.{metric}") or 0)
+        row = results.row("corral", case.cores, 0, f"{case.figure}.{metric}")
+        return 0 if row is None else int(row.value if run is None else row.samples[run])
 
     return Figure(value("runtime_us"), *({mode: value(f"{event}.{mode}") for mode in cache_model.MODES} for event in EVENTS))
 
@@ -143,12 +154,20 @@ def _cells(figure: Figure) -> list[str]:
     return [str(getattr(figure, event)[mode]) for event in EVENTS for mode in cache_model.MODES] + [str(figure.runtime)]
 
 
-def change(before: Figure | None, after: Figure | None, event: str, modes: tuple[str, ...] = cache_model.MODES) -> str:
+def change(before: Figure, after: Figure, event: str, modes: tuple[str, ...] = cache_model.MODES) -> float | None:
     """In per cent, of these modes together."""
-    if before is None or after is None:
-        return "-"
     first, second = (sum(getattr(figure, event)[mode] for mode in modes) for figure in (before, after))
-    return f"{100.0 * (second - first) / first:+.0f} %" if first else "-"
+    return 100.0 * (second - first) / first if first else None
+
+
+def changes(pairs: list[tuple[Figure, Figure]]) -> list[str]:
+    """Of cycles, refills and the kernel's instructions: the median of all runs, and its range if there are several."""
+    told = []
+    for event, modes in (("cycles", cache_model.MODES), ("refills", cache_model.MODES), ("instructions", ("kernel",))):
+        found = [value for before, after in pairs if (value := change(before, after, event, modes)) is not None]
+        between = f" ({min(found):+.0f} to {max(found):+.0f})" if len(found) > 1 else ""
+        told.append(f"{statistics.median(found):+.0f} %{between}" if found else "-")
+    return told
 
 
 def report(results: Results, plan: Plan) -> list[str]:
@@ -160,15 +179,18 @@ def report(results: Results, plan: Plan) -> list[str]:
         if case.figure in PUBLISHED:
             body.append(["", "published", *_cells(PUBLISHED[case.figure])])
     lines = table.lines(head, body)
-    lines += ["", f"Caches: {plan.caches} (docs/cache-model.md), a core's turn in the model {plan.quantum} cycles."]
+    runs = f"Median of {plan.runs} runs, in which a core's turn in the model is" if plan.runs > 1 else "A core's turn in the model is"
+    lines += ["", f"Caches: {plan.caches} (docs/cache-model.md). {runs} {', '.join(map(str, plan.quanta))} cycles."]
     lines += ["Run times: microseconds of virtual time; published ones are ticks of 19.2 MHz on another machine, with output.", ""]
-    changes = [[f"{before} to {after}",
-                *(text for which in (found, PUBLISHED)
-                  for text in (change(which.get(before), which.get(after), "cycles"), change(which.get(before), which.get(after), "refills"),
-                               change(which.get(before), which.get(after), "instructions", ("kernel",)))), claim]
-               for before, after, claim in CHANGES if before in found and after in found]
+    cases = {case.figure: case for case in plan.cases}
+    told = []
+    for before, after, claim in CHANGES:
+        if before in cases and after in cases:
+            ours = [(figure_of(results, cases[before], run), figure_of(results, cases[after], run)) for run in range(plan.runs)]
+            theirs = [(PUBLISHED[before], PUBLISHED[after])] if before in PUBLISHED and after in PUBLISHED else []
+            told.append([f"{before} to {after}", *changes(ours), *changes(theirs), claim])
     lines += table.lines(["change", "cycles", "refills", "kernel instr.", "published: cycles", "refills", "kernel instr.",
-                          "the study's conclusion"], changes)
+                          "the study's conclusion"], told)
     if plan.quick:
         lines += ["", f"--quick: each thread did 1/{DIVIDED_WHEN_QUICK} of its work. A look, not a result."]
     return lines
@@ -201,12 +223,12 @@ def declare(parser: Parser) -> None:
     parser.add_argument("--figures", metavar="LIST", help="only these, such as 6a,6b")
     parser.add_argument("--caches", default=cache_model.PRESETS[0], metavar="NAME", help="pi: the study's (default); today: a processor's of today")
     parser.add_argument("--quantum", type=positive, default=QUANTUM, metavar="N",
-                        help=f"cycles of a core's turn in the model (default {QUANTUM}): other turns, other meetings of threads")
+                        help=f"cycles of a core's turn in the model, in the first run (default {QUANTUM}); a twentieth more in each further one")
 
 
 def plan_of(values: Namespace, _: str, __: tuple[str, ...]) -> Plan:
     caches = choose(values.caches, cache_model.PRESETS, "set of caches")
-    return Plan(values.quick, values.append, caches, values.quantum, chosen(values.figures))
+    return Plan(values.quick, values.append, caches, values.quantum, chosen(values.figures), runs_of(values))
 
 
 def at(place: Place, patience: float | None) -> list[Row]:
@@ -217,5 +239,5 @@ def at(place: Place, patience: float | None) -> list[Row]:
 
 
 BENCH = Bench(NAME, "what threads that multiply matrices do to caches, by a model of them; Corral only", {"model": "model"}, plan_of, measure,
-              report, draw, declare, common=("append",), systems=("corral",), at=at,
+              report, draw, declare, common=("append", "runs"), systems=("corral",), at=at,
               at_instruments=("bochs", "wall"), parts=LOADS)

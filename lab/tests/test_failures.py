@@ -47,7 +47,7 @@ class OfGuests(unittest.TestCase):
 
     def test_the_benches_with_machines_of_their_own(self) -> None:
         with self.told("figure 3a"):
-            matrix.once(matrix.CASES[0], matrix.Plan(quick=True))
+            matrix.once(matrix.CASES[0], matrix.Plan(quick=True), matrix.QUANTUM)
         with self.told("corral with 2 cores"):
             balance_run.once(balance_run.Runs("corral", 2, balance.LOADS, (1,), "today", "sched.placement=random"))
         with self.told("linux, 1 points from 500 threads of threadload"):

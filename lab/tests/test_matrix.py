@@ -6,7 +6,7 @@ from dataclasses import replace
 from lab import boot_options, main
 from lab.bench import matrix
 from lab.bench.matrix_published import PUBLISHED, Figure
-from lab.bench.results import Results, Row, from_json
+from lab.bench.results import Results, Row, from_json, medians
 from lab.problem import Problem
 
 
@@ -63,8 +63,25 @@ class Report(unittest.TestCase):
         self.assertNotIn("--quick", text)
         self.assertIn("--quick", "\n".join(matrix.report(results_of(ours), matrix.Plan(quick=True))))
 
+    def test_each_run_gives_cores_other_turns(self) -> None:
+        self.assertEqual(matrix.Plan(quick=False, runs=5).quanta, [2000, 2100, 2200, 2300, 2400])
+        self.assertEqual(matrix.Plan(quick=False, quantum=1, runs=3).quanta, [1, 2, 3])
+        for words, runs in (((), 3), (("--quick",), 1), (("--runs", "4"), 4)):
+            _, values, _ = main.understand(["bench", "matrix", *words])
+            self.assertEqual(matrix.plan_of(values, "model", ("corral",)).runs, runs)
+
+    def test_several_runs_are_told_by_their_median_and_changes_by_their_range(self) -> None:
+        rows: list[Row] = []
+        for kernel in (70, 80, 20):
+            ours = PUBLISHED | {"5a": replace(PUBLISHED["5a"], refills={"user": 0, "kernel": 100}),
+                                "5b": replace(PUBLISHED["5a"], refills={"user": 0, "kernel": kernel})}
+            rows += results_of(ours).rows
+        text = "\n".join(matrix.report(Results(matrix.NAME, medians(rows)), matrix.Plan(quick=False, runs=3)))
+        self.assertRegex(text, r"5a to 5b +\+0 % \(\+0 to \+0\) +-30 % \(-80 to -20\) +\+0 % \(\+0 to \+0\) +-19 % +-59 % +-52 %")
+        self.assertIn("Median of 3 runs, in which a core's turn in the model is 2000, 2100, 2200 cycles.", text)
+
     def test_what_it_cannot_do_is_refused(self) -> None:
-        for words in (["--system", "linux"], ["--cores", "2"], ["--runs", "3"], ["--instrument", "bochs"], ["--append", "sched.algorithm=none"],
+        for words in (["--system", "linux"], ["--cores", "2"], ["--runs", "0"], ["--instrument", "bochs"], ["--append", "sched.algorithm=none"],
                       ["--caches", "tomorrow"], ["--figures", "3a,9z"], ["--quantum", "0"]):
             with self.subTest(words=words), self.assertRaises(Problem):
                 command, values, program = main.understand(["bench", "matrix", *words])
