@@ -138,7 +138,7 @@ class VirtualTime(unittest.TestCase):
 class Matrices(unittest.TestCase):
     def test_the_bench_counts_what_its_program_does(self) -> None:
         case = next(case for case in matrix_bench.CASES if case.figure == "8b")
-        figure = matrix_bench.once(case, matrix_bench.Plan(quick=True))
+        figure = matrix_bench.once(case, matrix_bench.Plan(quick=True), matrix_bench.QUANTUM)
         multiplications = 64 * 1000 // matrix_bench.DIVIDED_WHEN_QUICK * 20 * 25
         self.assertAlmostEqual(figure.accesses["user"] / (2 * multiplications), 1.0, delta=0.02)
         self.assertGreater(figure.cycles["user"], figure.instructions["user"])
