@@ -76,6 +76,11 @@ class Names(unittest.TestCase):
     def test_all_of_them_are_there(self) -> None:
         self.assertEqual(self.told("lab"), [])
 
+    def test_those_of_tests_with_machines_too(self) -> None:
+        """But for attributes: their classes get them when a class is set up, where mypy does not look."""
+        found = self.told("--explicit-package-bases", "tests/system", "tests/simulator")
+        self.assertEqual([line for line in found if not line.endswith("[attr-defined]")], [])
+
     def test_one_that_is_not_is_found(self) -> None:
         self.assertEqual(len(self.told("-c", "from lab import paths\npaths.nowhere\n\ndef f(a: int) -> int:\n    return f()\n")), 2)
 
