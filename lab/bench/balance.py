@@ -8,7 +8,7 @@ run is the seed of the threads' sleeps, and shown is the median of several.
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product
 
@@ -148,34 +148,41 @@ def _cells(of: Figures, baseline: Figures | None) -> list[str]:
 HEAD = ("placement", "migration", "ms", "to random", "refills, user", "kernel", "to random", "L2", "moves", "wake p50", "p99", "worst", "wasted ms")
 
 
-def together(loads: dict[str, Figures]) -> Figures:
-    """Time and refills of all loads, one after the other."""
+def together(loads: dict[str, Figures]) -> Figures | None:
+    """Time and refills of all loads, one after the other; None if nothing was measured."""
+    if not loads:
+        return None
     return {metric: sum(of[metric] for of in loads.values()) for metric in ("runtime_us", *(f"refills.{mode}" for mode in cache_model.MODES))}
+
+
+def _rows(results: Results, plan: Plan, cores: int, of: Callable[[dict[str, Figures]], Figures | None],
+          cells: Callable[[Figures, Figures | None], list[str]]) -> list[list[str]]:
+    """A row for each choice, and for Linux: `cells` of what `of` makes of its loads, and of those of the baseline if that was measured."""
+    def told(system: str, options: str) -> Figures:
+        return of(figures(results, system, cores, options)) or {}
+
+    body = []
+    for choice in plan.choices if "corral" in plan.systems else ():
+        baseline = told("corral", plan.options_of(Choice(BASELINE, choice.migration)))
+        body.append([choice.placement, choice.migration, *cells(told("corral", plan.options_of(choice)), baseline or None)])
+    if "linux" in plan.systems:
+        body.append(["Linux", "", *cells(told("linux", ""), None)])
+    return body
 
 
 def _sums(results: Results, plan: Plan, cores: int) -> list[str]:
     """What a placement is worth over all loads."""
-    body = []
-    for choice in plan.choices if "corral" in plan.systems else ():
-        of = together(figures(results, "corral", cores, plan.options_of(choice)))
-        loads = figures(results, "corral", cores, plan.options_of(Choice(BASELINE, choice.migration)))
-        body.append([choice.placement, choice.migration, *_against(of, together(loads) if loads else None)])
-    if "linux" in plan.systems:
-        body.append(["Linux", "", *_against(together(figures(results, "linux", cores, "")), None)])
-    return ["", f"all loads together; {cores} core{'s' if cores > 1 else ''}", "", *table.lines(HEAD[:7], body)]
+    return ["", f"all loads together; {_number(cores)}", "", *table.lines(HEAD[:7], _rows(results, plan, cores, together, _against))]
 
 
 def _table(results: Results, plan: Plan, cores: int, load: Load) -> list[str]:
-    body = []
-    for choice in plan.choices if "corral" in plan.systems else ():
-        of = figures(results, "corral", cores, plan.options_of(choice))[load.name]
-        baseline = figures(results, "corral", cores, plan.options_of(Choice(BASELINE, choice.migration))).get(load.name)
-        body.append([choice.placement, choice.migration, *_cells(of, baseline)])
-    if "linux" in plan.systems:
-        body.append(["Linux", "", *_cells(figures(results, "linux", cores, "")[load.name], None)])
     title = (f"{load.name}: {load.threads} threads, sections of {load.section_kib} KiB, {load.rounds} rounds, sleeps of up to "
-             f"{load.sleep_us} us; {cores} core{'s' if cores > 1 else ''}")
-    return ["", title, "", *table.lines(HEAD, body)]
+             f"{load.sleep_us} us; {_number(cores)}")
+    return ["", title, "", *table.lines(HEAD, _rows(results, plan, cores, lambda loads: loads.get(load.name), _cells))]
+
+
+def _number(cores: int) -> str:
+    return f"{cores} core{'s' if cores > 1 else ''}"
 
 
 def report(results: Results, plan: Plan) -> list[str]:
