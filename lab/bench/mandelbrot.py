@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lab.bench import failures, plot, published, systems, table, timed
+from lab.bench import failures, plot, systems, table, timed
 from lab.bench.bench import Bench, Place, runs_of
+from lab.bench.mandelbrot_published import GAINS, MANDELBROT
 from lab.bench.results import Results, Row, medians
 from lab.options import Parser, numbers
 from lab.problem import Problem
@@ -144,7 +145,7 @@ def report(results: Results, plan: Plan) -> list[str]:
 def _row(results: Results, cores: int, threads: int) -> list[str]:
     corral = results.value("corral", cores, threads, "total_ms")
     linux = results.value("linux", cores, threads, "total_ms")
-    draw, array, other = published.MANDELBROT.get((cores, threads), (None, None, None))
+    draw, array, other = MANDELBROT.get((cores, threads), (None, None, None))
     return [str(cores), str(threads), table.number(corral, 2), table.number(linux, 2),
             table.number(table.ratio(corral, linux), 3), table.number(draw, 3), table.number(array, 3),
             table.number(other, 3), table.number(table.ratio(array, other), 3)]  # fmt: skip
@@ -181,7 +182,7 @@ def gains(results: Results) -> list[str]:
     body = []
     for fewer, more in zip(cores, cores[1:]):
         ours = [gain(matched(results, system, fewer), matched(results, system, more)) for system in ("corral", "linux")]
-        known = published.GAINS.get(more, (None, None)) if more == fewer + 1 else (None, None)
+        known = GAINS.get(more, (None, None)) if more == fewer + 1 else (None, None)
         body.append([f"{fewer} to {more}", *(table.number(value, 2) for value in ours),
                      table.number(100.0 * (more - fewer) / more, 2), *(table.number(value, 2) for value in known)])
     if not body:

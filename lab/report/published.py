@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from lab.bench import groups_published, matrix_published, published
+from lab.bench import groups_published, matrix_published
+from lab.bench.mandelbrot_published import MANDELBROT
 from lab.bench.results import Row
 
 Column = tuple[str, Callable[[Row], str]]  # its head, and the cell beside a row; "": nothing was published there
@@ -15,7 +16,7 @@ LAYOUT = re.compile(r"\blayout=([a-z-]+)")
 
 def _mandelbrot(which: int) -> Callable[[Row], str]:
     def cell(row: Row) -> str:
-        found = published.MANDELBROT.get((row.cores, row.threads)) if row.metric == "total_ms" else None
+        found = MANDELBROT.get((row.cores, row.threads)) if row.metric == "total_ms" else None
         return f"{found[which]:.3f}" if found else ""
 
     return cell

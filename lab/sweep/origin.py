@@ -21,8 +21,8 @@ from lab.sweep.points import Point
 MEASURES = "lab/sweep/measure.py"
 # They only tell, draw, judge or install: no figure depends on them, nor on what they import.
 ASIDE = frozenset(f"lab/{name}.py" for name in (
-    "bench/balance_plot", "bench/beside", "bench/matrix_published", "bench/plot", "bench/published", "bench/table", "build", "options", "packages",
-    "paths", "problem", "progress"))  # fmt: skip
+    "bench/balance_plot", "bench/beside", "bench/mandelbrot_published", "bench/matrix_published", "bench/plot", "bench/table", "build", "options",
+    "packages", "paths", "problem", "progress"))  # fmt: skip
 # By bench, what it brings into the guest that is not built here.
 BROUGHT: Mapping[str, Callable[[], Mapping[str, bytes]]] = {
     "load": lambda: load.programs(frozenset(one.program for one in load.LOADS)),
