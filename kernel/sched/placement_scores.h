@@ -7,13 +7,14 @@ namespace corral::sched {
 
 // What a score counts; whatever that is, less is better. Read by lab/trace/records.py as well.
 enum class ScoreUnit : u8 {
-  none,     // the policy goes by no score
-  threads,  // there or on the way
-  weight,   // of those threads, as SchedulingEntity::weight
-  pages,    // of 4 KiB, to be fetched into a cache
-  points,   // the policy's own, which its file explains
+  none,      // the policy goes by no score
+  threads,   // there or on the way
+  weight,    // of those threads, as SchedulingEntity::weight
+  pages,     // of 4 KiB, to be fetched into a cache
+  points,    // the policy's own, which its file explains
+  priority,  // the highest of the real-time class there, deadline_priority with a deadline, 0: none
 };
-inline constexpr u32 score_units = 5;
+inline constexpr u32 score_units = 6;
 
 struct CoreScore {
   u64 value = 0;

@@ -64,7 +64,7 @@ def other_policies() -> tuple[str, ...]:
     """Every timeline but the default one, and fifo: with that nobody runs while somebody computes. Then placements and tunables of note."""
     timelines = [name for name in boot_options.policies()["sched.algorithm"] if name not in ("cfs", "fifo")]
     return (*(f"sched.algorithm={name}" for name in timelines), "sched.algorithm=eevdf:parity=0", "sched.placement=affinity",
-            "sched.placement=blend", "sched.migration=both")
+            "sched.placement=blend", "sched.migration=none", "sched.migration=both")
 
 
 def files(cases: tuple[Case, ...]) -> dict[str, bytes]:

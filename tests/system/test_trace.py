@@ -15,6 +15,8 @@ from lab.trace import ftrace, records
 
 PROGRAM = ("mandelbrot", "8", "--mode", "array", "--iterations", "500")
 MANDELBROT = paths.USER_BUILD / "programs" / "mandelbrot"
+PIPELINES = "sh -c 'for i in 1 2 3 4 5 6; do cat /proc/stat | wc & done; wait'"
+REAL_TIME = 10  # the priority of threadload's threads of that class
 HEADER = 16  # bytes of a record before its data
 PLACED, MESSAGES = 5, (6, 7)  # kernel/trace/record.h: Event
 ON_LINUX = (
@@ -132,6 +134,9 @@ class Control(SharedGuest, unittest.TestCase):
         self.assertEqual(answer.status, 0, answer.output)
         return bytes.fromhex(answer.output)
 
+    def choices(self, program: str) -> list[records.Placement]:
+        return [one for one in self.records(program, "place") if isinstance(one, records.Placement) and one.candidates > 1]
+
     def records(self, command: str, events: str = "on", kinds: tuple[int, ...] = ()) -> list[records.Record]:
         return records.decoded(self.bytes_of(command, events, kinds))
 
@@ -167,10 +172,9 @@ class Control(SharedGuest, unittest.TestCase):
             running[record.core] = record.next.number
 
     def test_a_placement_tells_what_its_policy_went_by(self) -> None:
-        program = "sh -c 'for i in 1 2 3 4 5 6; do cat /proc/stat | wc & done; wait'"
         for policy, unit in (("blend", "points"), ("least-weight", "weight"), ("round-robin", ""), ("least-loaded", "threads")):
             self.run_in_guest(f"echo placement {policy} > /proc/sched")
-            found = [one for one in self.records(program, "place") if isinstance(one, records.Placement) and one.candidates > 1]
+            found = self.choices(PIPELINES)
             with self.subTest(policy=policy):
                 self.assertGreater(len(found), 12)
                 self.assertEqual({one.unit for one in found}, {unit})
@@ -180,6 +184,13 @@ class Control(SharedGuest, unittest.TestCase):
                 best = sum(one.scores[one.chosen] == min(one.scores.values()) for one in found)
                 if unit:
                     self.assertGreater(best, 0.8 * len(found))
+
+    def test_one_of_the_real_time_class_goes_by_priorities(self) -> None:
+        found = [one for one in self.choices("threadload 16 real-time 100 rounds 20 locks 2") if one.unit == "priority"]
+        self.assertGreater(len(found), 8)
+        self.assertEqual({score for one in found for score in one.scores.values()}, {0, REAL_TIME})
+        best = sum(one.scores[one.chosen] == 0 for one in found)
+        self.assertGreater(best, 0.8 * len(found))
 
     def test_calls_begin_and_end(self) -> None:
         under_way: dict[int, list[int]] = {}

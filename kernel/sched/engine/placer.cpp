@@ -1,5 +1,7 @@
 #include "sched/engine/placer.h"
 
+#include <algorithm>
+
 #include "sched/real_time/placement.h"
 
 namespace corral::sched {
@@ -21,6 +23,17 @@ void list(const CoreSet& candidates, CoreId chosen, std::span<const CoreStatisti
   for (u32 i = 0; i < scores.listed; ++i) scores.candidate[i].score = cores[scores.candidate[i].core.value].load();
 }
 
+// What one of the real-time class goes by. Not where nobody stands lower: there it only waits.
+void take_priorities(const SchedulingEntity& entity, CoreId chosen, std::span<const CoreStatistics> cores,
+                     PlacementScores& scores) {
+  if (cores[chosen.value].urgency() >= entity.urgency()) return;
+  for (u32 i = 0; i < scores.listed; ++i) {
+    const u64 urgency = cores[scores.candidate[i].core.value].urgency();
+    scores.candidate[i].score = std::min<u64>(urgency, deadline_priority);
+  }
+  scores.unit = ScoreUnit::priority;
+}
+
 }  // namespace
 
 CoreId Placer::choose_and_tell(const SchedulingEntity& entity, PlacementReason reason, const CoreSet& candidates, CoreId here,
@@ -28,9 +41,12 @@ CoreId Placer::choose_and_tell(const SchedulingEntity& entity, PlacementReason r
   const PlacementSlot& slot = policies_.in_force();
   const CoreId chosen = choose(entity, reason, candidates, here, now);
   list(candidates, chosen, statistics_, scores);
-  const bool asked = entity.real_time == 0 && &slot == &policies_.in_force();  // and did not fail
-  if (asked && scores.candidates > 1)
+  if (scores.candidates < 2) return chosen;
+  if (entity.real_time != 0) {
+    take_priorities(entity, chosen, statistics_, scores);
+  } else if (&slot == &policies_.in_force()) {  // it did not fail
     take_scores({entity, reason, candidates, words_.load(Order::relaxed), here, now}, slot, scores);
+  }
   return chosen;
 }
 

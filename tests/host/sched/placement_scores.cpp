@@ -27,6 +27,7 @@ void arrange(CoreStatistics& statistics, Random& random) {
   statistics.begin_idle(changed - milliseconds(static_cast<i64>(random.below(200))));
   if (threads != 0) statistics.end_idle(changed);
   if (random.one_in(4)) statistics.expect_one();
+  if (threads != 0 && random.one_in(3)) statistics.publish_urgency(1 + random.below(99));
   const u64 pages = random.below(3'000);
   if (random.one_in(2)) statistics.add_resources({pages, static_cast<u32>(random.below(1025))}, milliseconds(9), pages);
 }
@@ -45,6 +46,7 @@ struct Question {
     entity.weight = weight_of(static_cast<i32>(random.below(40)) + nice_lowest);
     const u32 bound = static_cast<u32>(random.below(1025));
     if (random.one_in(2)) entity.resources.store({random.below(random.one_in(2) ? 40 : 2'000), bound}, Order::relaxed);
+    if (random.one_in(5)) entity.real_time = static_cast<u8>(1 + random.below(99));
   }
   static CoreId any_core(Random& random) { return CoreId{static_cast<u32>(random.below(cores))}; }
   CoreId ask(Placer& placer, PlacementScores* scores) const {
@@ -77,11 +79,13 @@ TEST(PlacementScores, TheChosenCoreHasTheLeast) {
         for (u32 at = 0; at < scores.listed; ++at) by_core[scores.candidate[at].core.value] = scores.candidate[at].score;
         ASSERT_EQ(by_core.size(), scores.listed) << text;
         ASSERT_TRUE(by_core.contains(chosen.value)) << text;
-        if (scores.listed > 1 && scores.unit == ScoreUnit::none) without.insert(text);
+        const bool of_policy = asked.entity.real_time == 0;
+        ASSERT_FALSE(of_policy && scores.unit == ScoreUnit::priority) << text;
+        if (scores.listed > 1 && scores.unit == ScoreUnit::none && of_policy) without.insert(text);
         if (scores.unit == ScoreUnit::none) continue;
         for (const auto& [core, score] : by_core) {
           ASSERT_LE(by_core[chosen.value], score) << text << ": core " << core << " is no better than " << chosen.value;
-          seen.insert(score);
+          if (of_policy) seen.insert(score);
         }
       }
       EXPECT_EQ(placer->policies().violations(), 0u) << text;
@@ -148,18 +152,41 @@ TEST(PlacementScores, OfManyCandidatesTheChosenOneIsListed) {
 }
 
 TEST(PlacementScores, WithoutAScoreThreadsAreTold) {
-  for (const char* text : {"round-robin", "least-weight"}) {
-    OwnedPlacer placer{text};
-    SchedulingEntity entity;
-    entity.real_time = text == std::string_view{"least-weight"} ? 5 : 0;  // which has a rule of its own
-    placer->statistics(CoreId{1}).publish(4, 4'096, 0);
-    placer->statistics(CoreId{1}).expect_one();
-    PlacementScores scores;
-    (void)placer->choose(entity, PlacementReason::woken, CoreSet::first(3), CoreId{0}, now, &scores);
-    EXPECT_EQ(scores.unit, ScoreUnit::none);
-    EXPECT_EQ(score_of(scores, CoreId{1}), 5u);
-    EXPECT_EQ(score_of(scores, CoreId{2}), 0u);
-  }
+  OwnedPlacer placer{"round-robin"};
+  const SchedulingEntity entity;
+  placer->statistics(CoreId{1}).publish(4, 4'096, 0);
+  placer->statistics(CoreId{1}).expect_one();
+  PlacementScores scores;
+  (void)placer->choose(entity, PlacementReason::woken, CoreSet::first(3), CoreId{0}, now, &scores);
+  EXPECT_EQ(scores.unit, ScoreUnit::none);
+  EXPECT_EQ(score_of(scores, CoreId{1}), 5u);
+  EXPECT_EQ(score_of(scores, CoreId{2}), 0u);
+}
+
+TEST(PlacementScores, OneOfTheRealTimeClassGoesByPriorities) {
+  OwnedPlacer placer{"least-weight"};
+  SchedulingEntity entity;
+  entity.real_time = 5;
+  entity.last_core = CoreId{1};
+  entity.last_ran = now;
+  placer->statistics(CoreId{0}).publish(2, 2'048, 0);
+  placer->statistics(CoreId{0}).publish_urgency(4);
+  placer->statistics(CoreId{1}).publish_urgency(~u64{1'000'000});  // due soon
+  placer->statistics(CoreId{2}).publish_urgency(3);
+  PlacementScores scores;
+  const auto place = [&] {
+    return placer->choose(entity, PlacementReason::woken, CoreSet::first(3), CoreId{0}, now, &scores);
+  };
+  EXPECT_EQ(place(), CoreId{2});
+  EXPECT_EQ(scores.unit, ScoreUnit::priority);
+  EXPECT_EQ(score_of(scores, CoreId{0}), 4u);
+  EXPECT_EQ(score_of(scores, CoreId{1}), u64{deadline_priority});
+  EXPECT_EQ(score_of(scores, CoreId{2}), 3u);
+
+  entity.real_time = 3;
+  EXPECT_EQ(place(), CoreId{1}) << "where it was last, for it runs nowhere at once";
+  EXPECT_EQ(scores.unit, ScoreUnit::none);
+  EXPECT_EQ(score_of(scores, CoreId{0}), 2u) << "its threads";
 }
 
 // A policy whose score is wrong is replaced, and what it chose before is right all the same.
