@@ -110,6 +110,13 @@ class KnownAnswers(unittest.TestCase):
         self.assertEqual(self.elapsed_ms(tasks, migration="none", **crowded), 200)
         self.assertEqual(self.elapsed_ms(tasks, migration="push", **crowded), 164)
 
+    def test_three_on_two_cores_take_turns_if_a_difference_of_one_is_enough(self):
+        tasks = {name: {"loop": 1, "run": 600_000} for name in "abc"}
+        for migration, first in (("pull", 600), ("push:emptier=1", 888), ("both:emptier=1", 888)):
+            report = run({"machine": {"cores": 2}, "tasks": tasks}, migration=migration)
+            ends = sorted(task(report, name)["last_end_ns"] // MS for name in tasks)
+            self.assertEqual(ends, [first, 900, 900], migration)
+
     def test_a_limit_ends_what_does_not_end(self):
         report = run({"global": {"duration": 2}, "tasks": {"t": {"run": 1000, "sleep": 1000}}})
         self.assertEqual((report["unfinished"], report["elapsed_ns"]), (1, 2000 * MS))
