@@ -174,9 +174,7 @@ TEST(PlacementScores, OneOfTheRealTimeClassGoesByPriorities) {
   placer->statistics(CoreId{1}).publish_urgency(~u64{1'000'000});  // due soon
   placer->statistics(CoreId{2}).publish_urgency(3);
   PlacementScores scores;
-  const auto place = [&] {
-    return placer->choose(entity, PlacementReason::woken, CoreSet::first(3), CoreId{0}, now, &scores);
-  };
+  const auto place = [&] { return placer->choose(entity, PlacementReason::woken, CoreSet::first(3), CoreId{0}, now, &scores); };
   EXPECT_EQ(place(), CoreId{2});
   EXPECT_EQ(scores.unit, ScoreUnit::priority);
   EXPECT_EQ(score_of(scores, CoreId{0}), 4u);
