@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from lab import build, emulators, files, guest, packages, paths
-from lab.machine import check_cores
+from lab.machine import check_cores, told_cores
 from lab.options import Parser, numbers, positive, seconds
 from lab.progress import Progress
 
@@ -187,7 +187,7 @@ def _series(values: Namespace, cores: int) -> Series:
     passed = 0
     failed: list[int] = []
     begin = time.monotonic()
-    progress = Progress(f"{len(numbered)} boots, {cores} core{'s' if cores > 1 else ''}")
+    progress = Progress(f"{len(numbered)} boots, {told_cores(cores)}")
     for number in numbered:
         progress.step(f"{passed} passed, {len(failed)} failed")
         if values.seeds:

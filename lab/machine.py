@@ -55,6 +55,11 @@ class Boot:
     stick: bool = False
 
 
+def told_cores(cores: int) -> str:
+    """`1 core` or `4 cores`."""
+    return f"{cores} core{'s' if cores > 1 else ''}"
+
+
 def memory_mib(text: str) -> int:
     """`512M` or `2G` in MiB."""
     found = re.fullmatch(r"(\d+)([MG]?)", text.upper())

@@ -7,7 +7,7 @@ namespace corral::sched {
 
 // What a score counts; whatever that is, less is better. Read by lab/trace/records.py as well.
 enum class ScoreUnit : u8 {
-  none,      // the policy goes by no score
+  none,      // the choice goes by no score
   threads,   // there or on the way
   weight,    // of those threads, as SchedulingEntity::weight
   pages,     // of 4 KiB, to be fetched into a cache

@@ -17,6 +17,7 @@ from lab.bench import balance_plot, failures, table, timed
 from lab.bench.balance_run import PROGRAM, Found, Load, Runs, once
 from lab.bench.bench import RUNS, Bench, Place
 from lab.bench.results import Results, Row, medians
+from lab.machine import told_cores
 from lab.options import Parser
 from lab.problem import Problem
 from lab.progress import Progress
@@ -172,17 +173,13 @@ def _rows(results: Results, plan: Plan, cores: int, of: Callable[[dict[str, Figu
 
 def _sums(results: Results, plan: Plan, cores: int) -> list[str]:
     """What a placement is worth over all loads."""
-    return ["", f"all loads together; {_number(cores)}", "", *table.lines(HEAD[:7], _rows(results, plan, cores, together, _against))]
+    return ["", f"all loads together; {told_cores(cores)}", "", *table.lines(HEAD[:7], _rows(results, plan, cores, together, _against))]
 
 
 def _table(results: Results, plan: Plan, cores: int, load: Load) -> list[str]:
     title = (f"{load.name}: {load.threads} threads, sections of {load.section_kib} KiB, {load.rounds} rounds, sleeps of up to "
-             f"{load.sleep_us} us; {_number(cores)}")
+             f"{load.sleep_us} us; {told_cores(cores)}")
     return ["", title, "", *table.lines(HEAD, _rows(results, plan, cores, lambda loads: loads.get(load.name), _cells))]
-
-
-def _number(cores: int) -> str:
-    return f"{cores} core{'s' if cores > 1 else ''}"
 
 
 def report(results: Results, plan: Plan) -> list[str]:

@@ -18,6 +18,7 @@ from lab.bench.latency_cases import (
     BY_NAME, CASES, LOADS, LOOPS, MARK, QUICK, QUICK_LOOPS, SETTLE_SECONDS, STATISTICS, SUMMARY, Case, parse,
 )  # fmt: skip
 from lab.bench.results import Results, Row, medians, value_of
+from lab.machine import told_cores
 from lab.options import Parser, choose_list
 from lab.problem import Problem
 
@@ -149,7 +150,7 @@ def _on(found: Found, plan: Plan, cores: int) -> tuple[list[str], list[str | Non
             body.append([latency, statistic, *map(table.number, times), table.number(table.ratio(*times), 2), beside.shown(verdicts[-1], "LATER"),
                          *([table.number(best[0]), best[1] or "as it comes"] if best and len(plan.options_on(cores)) > 1 else ["-", "-"])])
     head = ["latency", "", "Corral", "Linux", "ratio", "verdict", "best", "with"]
-    return ["", f"{cores} core{'s' if cores > 1 else ''}", "", *table.lines(head, body)], verdicts
+    return ["", told_cores(cores), "", *table.lines(head, body)], verdicts
 
 
 def _policies(found: Found, plan: Plan) -> list[str]:

@@ -17,6 +17,7 @@ from lab import debian, elf
 from lab.bench import beside, plot, systems, table
 from lab.bench.bench import Bench, Place, runs_of
 from lab.bench.results import Results, Row, medians, value_of
+from lab.machine import told_cores
 from lab.options import Parser, choose_list
 from lab.problem import Problem
 
@@ -169,7 +170,7 @@ def _times(results: Results, plan: Plan, cores: int) -> tuple[list[str], list[st
         body.append([load.name, *map(table.number, times), table.number(table.ratio(*times), 3), beside.shown(verdicts[-1], "LONGER"),
                      *(table.number(gain(results, system, load, cores), 2) for system in ("corral", "linux")), load.what])
     head = ["load", "Corral", "Linux", "ratio", "verdict", "Corral gains", "Linux gains", "what"]
-    return ["", f"{cores} core{'s' if cores > 1 else ''}", "", *table.lines(head, body)], verdicts
+    return ["", told_cores(cores), "", *table.lines(head, body)], verdicts
 
 
 def report(results: Results, plan: Plan) -> list[str]:

@@ -17,6 +17,7 @@ from lab.bench import failures, plot, systems, table, timed
 from lab.bench.bench import Bench, Place, runs_of
 from lab.bench.mandelbrot_published import GAINS, MANDELBROT
 from lab.bench.results import Results, Row, medians
+from lab.machine import told_cores
 from lab.options import Parser, numbers
 from lab.problem import Problem
 from lab.progress import Progress
@@ -219,7 +220,7 @@ def draw(results: Results, files: list[Path]) -> None:
                       if here == at and (value := results.value(system, at, threads, "total_ms")) is not None]
             if points:
                 times.plot(*zip(*points), style, color=plot.COLOURS[system], marker=plot.MARKS.get(at, "."),
-                           label=f"{system}, {at} core{'s' if at > 1 else ''}", alpha=0.4 + 0.6 * at / max(cores))
+                           label=f"{system}, {told_cores(at)}", alpha=0.4 + 0.6 * at / max(cores))
     times.set_xscale("log", base=2)
     threads = sorted({count for _, count in results.points()})
     times.set_xticks(threads, [str(count) for count in threads])

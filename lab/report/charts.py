@@ -8,6 +8,7 @@ from typing import Any
 
 from lab.bench.plot import COLOURS
 from lab.bench.results import Results, Row
+from lab.machine import told_cores
 from lab.report import findings
 
 Series = tuple[str, str, tuple[str, ...]]  # system, instrument, options
@@ -79,7 +80,7 @@ def _spread(middle: dict[str, float], samples: dict[str, list[float]]) -> dict[s
 
 
 def _place(row: Row) -> str:
-    return f"{row.cores} core{'s' if row.cores > 1 else ''}" + (f", {row.threads} threads" if row.threads > 1 else "")
+    return told_cores(row.cores) + (f", {row.threads} threads" if row.threads > 1 else "")
 
 
 def _laid_out(drawn: Any, title: str, **more: Any) -> Any:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from lab.bench import choices
 from lab.bench.results import Results, Row, over_seeds
 from lab.bench.results import spread as spread_of
+from lab.machine import told_cores
 
 CLEAR = 0.005  # what counts as a difference from Linux; smaller ones are where timer interrupts fall
 BEST_SHOWN = 6  # lines for each workload of a sweep
@@ -38,7 +39,7 @@ def _beside_linux(results: Results) -> Iterator[str]:
     for (instrument, cores), ratios in sorted(groups.items()):
         ratios.sort()
         lower = sum(ratio <= 1 + CLEAR for ratio, _ in ratios)
-        yield (f"On {_cores(cores)} ({instrument}) Corral needs no more than Linux, within {CLEAR:.1%}, in {lower} of {len(ratios)} figures: median ratio "
+        yield (f"On {told_cores(cores)} ({instrument}) Corral needs no more than Linux, within {CLEAR:.1%}, in {lower} of {len(ratios)} figures: median ratio "
                f"{statistics.median(ratio for ratio, _ in ratios):.3f}, from {ratios[0][0]:.3f} ({ratios[0][1]}) to {ratios[-1][0]:.3f} ({ratios[-1][1]}).")
 
 
@@ -58,7 +59,7 @@ def _options(results: Results) -> Iterator[str]:
         order = sorted(medians, key=lambda options: medians[options], reverse=higher)
         best, worst = order[0], order[-1]
         many = f", {threads} threads" if threads > 1 else ""
-        yield (f"{metric} on {_cores(cores)}{many} ({instrument}): best {_figure(metric, medians[best])} with {best or 'the kernel as it comes'}, "
+        yield (f"{metric} on {told_cores(cores)}{many} ({instrument}): best {_figure(metric, medians[best])} with {best or 'the kernel as it comes'}, "
                f"worst {_figure(metric, medians[worst])} with {worst or 'the kernel as it comes'}, of {len(order)}.")
 
 
@@ -70,7 +71,3 @@ def _spread(results: Results) -> Iterator[str]:
 
 def _figure(metric: str, value: float) -> str:
     return f"{value / 1e6:,.3f} ms" if metric.endswith("_ns") else f"{value:,g}"
-
-
-def _cores(cores: int) -> str:
-    return f"{cores} core{'s' if cores > 1 else ''}"

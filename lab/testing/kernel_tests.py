@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from lab import guest
+from lab.machine import told_cores
 from lab.testing.selection import Selection
 from lab.testing.tally import Tally
 
@@ -27,7 +28,7 @@ def parse(debug_console: str) -> list[Line]:
 
 def run(selection: Selection, tally: Tally) -> None:
     for cores in CORES:
-        suite = f"{SUITE}, {cores} core{'s' if cores > 1 else ''}"
+        suite = f"{SUITE}, {told_cores(cores)}"
         tally.running(suite, "booting")
         try:
             with guest.corral(cores, options="test=all") as machine:

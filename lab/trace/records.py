@@ -70,7 +70,7 @@ class Placement(Record):
     reason: str
     chosen: int
     candidates: int
-    unit: str  # of SCORE_UNITS; "": the policy goes by no score
+    unit: str  # of SCORE_UNITS; "": the choice went by no score
     scores: dict[int, int]  # of the first candidates and of the chosen one, the least is best; without scores: their threads
 
 
